@@ -1,0 +1,83 @@
+# Everything that is done in this repository, by name. `make` alone lists it.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# Programs that are started again and again, as the tests and the demo do, should not be compiled again each time.
+unexport PYTHONDONTWRITEBYTECODE
+
+BIN := .venv/bin
+SOURCES := packages tests scripts
+PYTEST := $(BIN)/pytest -n auto --dist worksteal
+# What to test: `make test TESTS=tests/core`. How: `make test OPTIONS=--lf`.
+TESTS ?= tests
+OPTIONS ?=
+
+##@ Use
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN { FS = ":.*## "; print "make TARGET" } \
+	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: .venv/.synced ## Show the programs at work on a simulated node with 8 GPUs
+	@$(BIN)/gpu-demo
+
+.PHONY: sync
+sync: .venv/.synced ## Set up .venv with every program; the other targets do this by themselves
+
+# The stamp is older than what it was made from after every change to the locked set or to a package's metadata.
+.venv/.synced: requirements.lock $(wildcard packages/*/pyproject.toml) scripts/sync
+	@scripts/sync
+
+##@ Check
+
+.PHONY: test
+test: .venv/.synced ## Run the tests on every core (TESTS=path, OPTIONS='--lf -x')
+	$(PYTEST) $(OPTIONS) $(TESTS)
+
+.PHONY: check
+check: .venv/.synced ## Style, types, layers, generated files and documentation, without the other tests
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/mypy packages tests scripts
+	$(BIN)/python scripts/protos.py --check
+	$(BIN)/pytest -q tests/layers
+
+.PHONY: format
+format: .venv/.synced ## Put the sources into the form that `make check` asks for
+	$(BIN)/ruff check --fix $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+.PHONY: fuzz
+fuzz: .venv/.synced ## Search the property tests for much longer than `make test` does
+	$(PYTEST) --hypothesis-profile=fuzz --timeout 0 -m hypothesis $(OPTIONS) $(TESTS)
+
+.PHONY: bench
+bench: .venv/.synced ## Measure start, memory and latency against a simulated node
+	$(BIN)/python scripts/bench.py
+
+##@ Make
+
+.PHONY: protos
+protos: .venv/.synced ## Generate the Python code of protos/
+	$(BIN)/python scripts/protos.py
+
+.PHONY: chart
+chart: .venv/.synced ## Check the Helm chart and render it
+	$(BIN)/python scripts/chart.py
+
+.PHONY: images
+images: ## Build the container images
+	scripts/images
+
+.PHONY: lock
+lock: .venv/.synced ## Resolve the dependencies again (OPTIONS=--upgrade for the newest)
+	@uv=$$(scripts/find-uv) && $(BIN)/python scripts/lock.py --uv "$$uv" $(OPTIONS)
+
+.PHONY: clean
+clean: ## Remove what was made here
+	rm -rf .venv .tools .tools-cache dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov

@@ -1,0 +1,1 @@
+"""The configuration that all programs share."""

@@ -1,0 +1,276 @@
+"""The effective configuration that all four programs share: every key, its default and its meaning, once.
+
+A `Config` is complete: file, environment and flags have been layered and checked before it is made. Resource
+names are full (`nvidia.com/gpu`). What only one program's command line knows (the kubelet's socket, say) is
+not here but in `gpu_core.config.options`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpu_core.config.duration import Duration
+from gpu_core.config.keys import Check, key
+from gpu_core.config.words import (
+    AllocationPolicy,
+    DeviceDiscoveryStrategy,
+    DeviceIDStrategy,
+    DeviceListStrategy,
+    MigStrategy,
+    RecoveryMode,
+    SharingStrategy,
+)
+
+DEFAULT_RESOURCE = "nvidia.com/gpu"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginFlags:
+    """`flags.plugin`: how the device plugin answers the kubelet."""
+
+    pass_device_specs: bool = key("passDeviceSpecs", "Hand device nodes to the container as well.", default=False)
+    device_list_strategy: tuple[DeviceListStrategy, ...] = key(
+        "deviceListStrategy",
+        "How a container is told which devices are its own; one word or a list.",
+        default=(DeviceListStrategy.ENVVAR,),
+    )
+    device_id_strategy: DeviceIDStrategy = key(
+        "deviceIDStrategy", "Name devices to the container by UUID or by index.", default=DeviceIDStrategy.UUID
+    )
+    cdi_annotation_prefix: str = key(
+        "cdiAnnotationPrefix", "Prefix of the CDI annotation's key.", default="cdi.k8s.io/"
+    )
+    nvidia_ctk_path: str = key(
+        "nvidiaCTKPath", "Path on the host of the tool that CDI hooks run.", default="/usr/bin/nvidia-ctk"
+    )
+    container_driver_root: str = key(
+        "containerDriverRoot", "Where the driver root is mounted in our own container.", default="/driver-root"
+    )
+    shared_devices_allocation_policy: AllocationPolicy = key(
+        "sharedDevicesAllocationPolicy",
+        "Which replicas are preferred when several GPUs have some free.",
+        default=AllocationPolicy.DISTRIBUTED,
+    )
+    cdi_extra_names: bool = key(
+        "cdiExtraNames", "Name each device by index and UUID, and all of them as `all`.", default=False, ours=True
+    )
+    rescan_interval: Duration = key(
+        "rescanInterval",
+        "How often the node is searched for added, removed and re-partitioned GPUs; 0s turns it off.",
+        default=Duration.of(seconds=60),
+        ours=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GfdFlags:
+    """`flags.gfd`: how gpu-feature-discovery runs."""
+
+    oneshot: bool = key("oneshot", "Publish the labels once and end.", default=False)
+    no_timestamp: bool = key("noTimestamp", "Leave the timestamp label away.", default=False)
+    sleep_interval: Duration = key(
+        "sleepInterval", "Pause between two passes; `infinite` labels once and waits.", default=Duration.of(seconds=60)
+    )
+    output_file: str = key(
+        "outputFile",
+        "File for the labels; empty for standard output.",
+        default="/etc/kubernetes/node-feature-discovery/features.d/gfd",
+    )
+    machine_type_file: str = key(
+        "machineTypeFile",
+        "File that names the machine's model.",
+        default="/sys/class/dmi/id/product_name",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """`flags`: what can also be given as a flag or an environment variable."""
+
+    mig_strategy: MigStrategy = key("migStrategy", "How MIG devices are advertised.", default=MigStrategy.NONE)
+    fail_on_init_error: bool = key(
+        "failOnInitError", "End when the GPUs cannot be read at start, instead of waiting for them.", default=True
+    )
+    mps_root: str = key("mpsRoot", "Directory on the host that MPS daemons and clients share.", default="")
+    nvidia_driver_root: str = key("nvidiaDriverRoot", "Root of the driver's files on the host.", default="/")
+    nvidia_dev_root: str | None = key(
+        "nvidiaDevRoot", "Root of the device nodes on the host; the driver root when not given.", default=None
+    )
+    gdrcopy_enabled: bool = key("gdrcopyEnabled", "Give containers GDRCopy.", default=False)
+    gds_enabled: bool = key("gdsEnabled", "Give containers GPUDirect Storage.", default=False)
+    mofed_enabled: bool = key("mofedEnabled", "Give containers Mellanox OFED devices.", default=False)
+    use_node_feature_api: bool = key("useNodeFeatureAPI", "Publish labels as a NodeFeature object.", default=True)
+    device_discovery_strategy: DeviceDiscoveryStrategy = key(
+        "deviceDiscoveryStrategy", "Where GPUs are looked for.", default=DeviceDiscoveryStrategy.AUTO
+    )
+    custom_resources: bool = key(
+        "customResources",
+        "Honour `resources`, and `rename` and `devices` under `sharing`, instead of ignoring them as the original.",
+        default=False,
+        ours=True,
+    )
+    plugin: PluginFlags = key("plugin", "Flags of the device plugin.", default_factory=PluginFlags)
+    gfd: GfdFlags = key("gfd", "Flags of gpu-feature-discovery.", default_factory=GfdFlags)
+
+    @property
+    def dev_root(self) -> str:
+        """The root of the device nodes on the host."""
+        return self.nvidia_driver_root if self.nvidia_dev_root is None else self.nvidia_dev_root
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourcePattern:
+    """One entry of `resources.gpus` or `resources.mig`; the first match wins."""
+
+    pattern: str = key("pattern", "Product name or MIG profile to match whole; `*` stands for any text.")
+    name: str = key("name", "Resource that matching devices belong to.", check=Check.RESOURCE_NAME)
+    allocation_policy: AllocationPolicy | None = key(
+        "allocationPolicy", "Policy of this resource, where it differs.", default=None, ours=True
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """`resources`: under which names devices are advertised.
+
+    Empty tuples mean the defaults: all GPUs as `nvidia.com/gpu`, MIG devices as the MIG strategy says.
+    """
+
+    gpus: tuple[ResourcePattern, ...] = key("gpus", "Whole GPUs, by product name.", default=(), exact=True)
+    mig: tuple[ResourcePattern, ...] = key("mig", "MIG devices, by profile.", default=(), exact=True)
+
+
+DeviceRefs = Literal["all"] | int | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicatedResource:
+    """One entry of `sharing.timeSlicing.resources` or `sharing.mps.resources`."""
+
+    name: str = key("name", "Resource whose devices are shared.", check=Check.RESOURCE_NAME)
+    replicas: int = key("replicas", "How many containers share a device; at least 2.", check=Check.REPLICAS)
+    rename: str | None = key(
+        "rename", "Name under which the shares are advertised.", default=None, check=Check.RESOURCE_NAME
+    )
+    devices: DeviceRefs = key(
+        "devices",
+        "Which devices are shared: `all`, how many, or a list of indices (`0`, MIG `0:1`) and UUIDs.",
+        default="all",
+    )
+    allocation_policy: AllocationPolicy | None = key(
+        "allocationPolicy", "Policy of this resource, where it differs.", default=None, ours=True
+    )
+    memory_limit_mib: int | None = key(
+        "memoryLimitMiB",
+        "MPS: pinned device memory of one client in MiB; 0 for no limit. Default: memory x memoryFactor / replicas.",
+        default=None,
+        ours=True,
+    )
+    memory_factor: float = key(
+        "memoryFactor", "MPS: scales the default memory limit; 1.5 lets clients over-commit.", default=1.0, ours=True
+    )
+    active_thread_percentage: float | None = key(
+        "activeThreadPercentage",
+        "MPS: share of a GPU's threads for one client in percent; 0 for no limit. Default: 100 / replicas.",
+        default=None,
+        ours=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicatedResources:
+    """`sharing.timeSlicing` or `sharing.mps`."""
+
+    rename_by_default: bool = key("renameByDefault", "Advertise shares as `<name>.shared`.", default=False)
+    fail_requests_greater_than_one: bool | None = key(
+        "failRequestsGreaterThanOne",
+        "Refuse containers that ask for several shares. Default: true for MPS, false for time slicing.",
+        default=None,
+    )
+    resources: tuple[ReplicatedResource, ...] = key("resources", "What is shared, and in how many parts.", default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharing:
+    """`sharing`: GPUs shared between containers. Where both are given, MPS is used."""
+
+    time_slicing: ReplicatedResources | None = key("timeSlicing", "Sharing by time slices.", default=None, exact=True)
+    mps: ReplicatedResources | None = key("mps", "Sharing through CUDA MPS.", default=None, exact=True)
+
+    @property
+    def strategy(self) -> SharingStrategy:
+        """The active strategy."""
+        if self.mps is not None:
+            return SharingStrategy.MPS
+        if self.time_slicing is not None:
+            return SharingStrategy.TIME_SLICING
+        return SharingStrategy.NONE
+
+    @property
+    def replicated(self) -> ReplicatedResources:
+        """What the active strategy shares; empty without one."""
+        return self.mps or self.time_slicing or ReplicatedResources()
+
+    @property
+    def fail_requests_greater_than_one(self) -> bool:
+        """Whether a container may hold one share at most."""
+        asked = self.replicated.fail_requests_greater_than_one
+        return self.strategy is SharingStrategy.MPS if asked is None else asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imex:
+    """`imex`: IMEX channels injected into every container."""
+
+    channel_ids: tuple[int, ...] = key("channelIDs", "Channels; only [] and [0] are valid.", default=())
+    required: bool = key("required", "End when a channel's device node is missing.", default=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceFilter:
+    """`devices`: which of the node's GPUs are managed at all, the same for every program.
+
+    An entry is a GPU UUID, an NVML index, a PCI address or a glob over the product name.
+    """
+
+    include: tuple[str, ...] = key("include", "Manage only these; empty for all.", default=(), ours=True)
+    exclude: tuple[str, ...] = key("exclude", "Never manage these, even when included.", default=(), ours=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """`health`: what makes a device sick and what makes it well. DP_*_HEALTHCHECKS variables win."""
+
+    ignored_xids: tuple[int, ...] = key(
+        "ignoredXIDs", "XIDs that change nothing, besides the default ones.", default=(), ours=True
+    )
+    fatal_xids: tuple[int, ...] = key(
+        "fatalXIDs", "XIDs that make a device sick though they are ignored by default.", default=(), ours=True
+    )
+    probe_interval: Duration = key(
+        "probeInterval",
+        "How often each GPU is asked whether it still answers.",
+        default=Duration.of(seconds=10),
+        ours=True,
+    )
+    recovery: RecoveryMode = key("recovery", "What brings a sick device back.", default=RecoveryMode.DRIVER, ours=True)
+    recovery_quiet_time: Duration = key(
+        "recoveryQuietTime",
+        "How long a sick device has to answer without a new fault before it is healthy again.",
+        default=Duration.of(seconds=60),
+        ours=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The whole configuration."""
+
+    version: str = key("version", "Version of this format; only v1 exists.", default="v1")
+    flags: Flags = key("flags", "What can also be given as a flag or an environment variable.", default_factory=Flags)
+    resources: Resources = key("resources", "Names under which devices are advertised.", default_factory=Resources)
+    sharing: Sharing = key("sharing", "GPUs shared between containers.", default_factory=Sharing)
+    imex: Imex = key("imex", "IMEX channels given to every container.", default_factory=Imex)
+    devices: DeviceFilter = key("devices", "Which GPUs are managed.", default_factory=DeviceFilter, ours=True)
+    health: Health = key("health", "What makes devices sick and well.", default_factory=Health, ours=True)

@@ -1,0 +1,80 @@
+"""The closed sets of words that the config file and the flags accept."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class MigStrategy(StrEnum):
+    """How MIG devices are advertised."""
+
+    NONE = "none"
+    SINGLE = "single"
+    MIXED = "mixed"
+
+
+class DeviceListStrategy(StrEnum):
+    """How a container is told which devices are its own."""
+
+    ENVVAR = "envvar"
+    VOLUME_MOUNTS = "volume-mounts"
+    CDI_ANNOTATIONS = "cdi-annotations"
+    CDI_CRI = "cdi-cri"
+
+    @property
+    def is_cdi(self) -> bool:
+        """Whether the strategy hands out names of CDI devices."""
+        return self in (DeviceListStrategy.CDI_ANNOTATIONS, DeviceListStrategy.CDI_CRI)
+
+
+class DeviceIDStrategy(StrEnum):
+    """By what a container's devices are named."""
+
+    UUID = "uuid"
+    INDEX = "index"
+
+
+class DeviceDiscoveryStrategy(StrEnum):
+    """Where GPUs are looked for. `vfio` is for labels only."""
+
+    AUTO = "auto"
+    NVML = "nvml"
+    TEGRA = "tegra"
+    VFIO = "vfio"
+
+
+class AllocationPolicy(StrEnum):
+    """Which replicas are preferred: spread over the GPUs, or filling one GPU after another."""
+
+    DISTRIBUTED = "distributed"
+    PACKED = "packed"
+
+
+class SharingStrategy(StrEnum):
+    """How GPUs are shared between containers."""
+
+    NONE = "none"
+    TIME_SLICING = "time-slicing"
+    MPS = "mps"
+
+
+class RecoveryMode(StrEnum):
+    """What brings a sick device back.
+
+    `driver`: NVML's recovery action says none and the device answers; on drivers without that field, only a
+    restart. `probe`: as `driver`, but on drivers without the field the device's answers alone suffice.
+    `off`: only a restart.
+    """
+
+    DRIVER = "driver"
+    PROBE = "probe"
+    OFF = "off"
+
+
+class LabelDestination(StrEnum):
+    """Where gpu-feature-discovery publishes the labels."""
+
+    FILE = "file"
+    STDOUT = "stdout"
+    NODE_FEATURE = "nodefeature"
+    NODE = "node"

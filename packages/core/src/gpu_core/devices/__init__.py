@@ -1,0 +1,1 @@
+"""What GPUs a node has, read from its driver."""

@@ -1,0 +1,79 @@
+"""What a running node reports about its GPUs: events as they happen, and answers to a probe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from gpu_core.devices.model import Fault, Gpu
+
+
+class EventKind(StrEnum):
+    """The NVML event types that are watched where a GPU supports them."""
+
+    XID = "xid"
+    DOUBLE_BIT_ECC = "double-bit-ecc"
+    SINGLE_BIT_ECC = "single-bit-ecc"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceEvent:
+    """One event from the driver.
+
+    `gpu_uuid` is None when the driver did not say which GPU it was. `data` is the XID's number for XID events.
+    `gpu_instance` and `compute_instance` are set only where the event concerns that part of a MIG GPU.
+    """
+
+    kind: EventKind
+    gpu_uuid: str | None
+    data: int
+    gpu_instance: int | None = None
+    compute_instance: int | None = None
+
+
+class Watch(StrEnum):
+    """How a GPU takes being watched for events."""
+
+    WATCHED = "watched"
+    UNSUPPORTED = "unsupported"
+
+
+class RecoveryAction(StrEnum):
+    """NVML's recovery action field (value 230): what the driver wants done before the GPU is used again."""
+
+    NONE = "none"
+    RESET = "reset"
+    REBOOT = "reboot"
+    DRAIN_P2P = "drain-p2p"
+    DRAIN_AND_RESET = "drain-reset"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A GPU's answer to being asked. `recovery` is None on drivers without that field."""
+
+    fault: Fault | None
+    recovery: RecoveryAction | None
+
+    @property
+    def answers(self) -> bool:
+        """Whether the GPU answered."""
+        return self.fault is None
+
+
+class HealthMonitor(Protocol):
+    """An open source of events. One thread uses it; it is closed before the backend is."""
+
+    def watch(self, gpu: Gpu) -> Watch | Fault:
+        """Ask for the events of one GPU."""
+
+    def wait(self, timeout: float) -> DeviceEvent | None:
+        """Wait at most `timeout` seconds for an event; raise NvmlCallError when waiting fails."""
+
+    def probe(self, gpu: Gpu) -> Probe:
+        """Ask one GPU whether it answers, by UUID, and what recovery it needs."""
+
+    def close(self) -> None:
+        """Give the event set back."""

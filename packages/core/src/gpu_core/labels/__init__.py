@@ -1,0 +1,1 @@
+"""The node labels that describe its GPUs."""

@@ -1,0 +1,1 @@
+"""What is advertised to the kubelet, and how it is chosen."""

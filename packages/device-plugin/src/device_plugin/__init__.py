@@ -1,0 +1,1 @@
+"""The Kubernetes device plugin: serves the kubelet with the NVIDIA GPUs of its node."""

@@ -1,0 +1,1 @@
+"""Code generated from protos/ by `make protos`: the kubelet's device plugin API and its pod resources API."""

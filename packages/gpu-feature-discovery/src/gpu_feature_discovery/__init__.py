@@ -1,0 +1,1 @@
+"""GPU feature discovery: describes the GPUs of a node as node labels."""

@@ -1,0 +1,1 @@
+"""Runs the CUDA MPS control daemons that let pods share GPUs with limits."""
