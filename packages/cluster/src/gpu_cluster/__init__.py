@@ -1,0 +1,44 @@
+"""Objects of the Kubernetes API as plain dicts.
+
+`connect()` gives a `Cluster` with get, list, create, replace, patch, delete and watch. Kinds are values
+(`NODES`, `PODS`, …); failures are `ApiError` and what is below it, all of them `ClusterError`. Importing this
+package costs nothing: the `kubernetes` package is loaded by the first `connect()`.
+"""
+
+from gpu_cluster.cluster import Cluster, PatchType
+from gpu_cluster.connect import connect
+from gpu_cluster.errors import (
+    ApiError,
+    ConflictError,
+    ExpiredError,
+    ForbiddenError,
+    NotFoundError,
+    UnauthorizedError,
+    UnreachableError,
+)
+from gpu_cluster.kinds import DAEMON_SETS, EVENTS, NODE_FEATURES, NODES, PODS, Kind
+from gpu_cluster.pace import Backoff
+from gpu_cluster.watching import EventType, WatchEvent, WatchStream
+
+__all__ = [
+    "DAEMON_SETS",
+    "EVENTS",
+    "NODES",
+    "NODE_FEATURES",
+    "PODS",
+    "ApiError",
+    "Backoff",
+    "Cluster",
+    "ConflictError",
+    "EventType",
+    "ExpiredError",
+    "ForbiddenError",
+    "Kind",
+    "NotFoundError",
+    "PatchType",
+    "UnauthorizedError",
+    "UnreachableError",
+    "WatchEvent",
+    "WatchStream",
+    "connect",
+]

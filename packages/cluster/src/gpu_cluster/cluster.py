@@ -1,0 +1,148 @@
+"""The API server's verbs over plain dicts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from gpu_cluster.errors import UnreachableError
+from gpu_cluster.kinds import Kind
+from gpu_cluster.transport import Transport
+from gpu_cluster.watching import WatchStream
+
+REQUEST_TIMEOUT = 30.0
+"""Longest silence of a request that is not a watch, in seconds."""
+
+WATCH_GRACE = 15.0
+"""How many seconds after the time that a watch asked for its end is overdue."""
+
+
+class PatchType(StrEnum):
+    """How a patch is applied, by its media type."""
+
+    MERGE = "application/merge-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+    APPLY = "application/apply-patch+yaml"
+    """Server-side apply; needs a field manager."""
+
+
+class Cluster:
+    """Reads and writes objects. Threads may share it. Every method raises ApiError for what the server refuses."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def get(self, kind: Kind, name: str, *, namespace: str | None = None) -> dict[str, Any]:
+        """Return one object."""
+        return self._request("GET", kind.path(namespace=namespace, name=name))
+
+    def list(
+        self, kind: Kind, *, namespace: str | None = None, field_selector: str = "", label_selector: str = ""
+    ) -> dict[str, Any]:
+        """Return the collection: its `items`, and in `metadata` the resource version to watch from."""
+        return self._request("GET", kind.path(namespace=namespace), query=_selectors(field_selector, label_selector))
+
+    def create(self, kind: Kind, body: Mapping[str, Any], *, namespace: str | None = None) -> dict[str, Any]:
+        """Create an object and return it as stored. Raises ConflictError when it exists."""
+        return self._request("POST", kind.path(namespace=namespace), body=body)
+
+    def replace(
+        self,
+        kind: Kind,
+        name: str,
+        body: Mapping[str, Any],
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+    ) -> dict[str, Any]:
+        """Replace an object. Raises ConflictError when it is not the version in `body` any more."""
+        path = kind.path(namespace=namespace, name=name, subresource=subresource)
+        return self._request("PUT", path, body=body)
+
+    def patch(
+        self,
+        kind: Kind,
+        name: str,
+        body: Mapping[str, Any],
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+        patch_type: PatchType = PatchType.MERGE,
+        field_manager: str | None = None,
+        force: bool = False,
+    ) -> dict[str, Any]:
+        """Change parts of an object; with `PatchType.APPLY`, create it where it is missing.
+
+        `force` takes over fields that another manager owns, and counts only with `PatchType.APPLY`.
+        """
+        query = {} if field_manager is None else {"fieldManager": field_manager}
+        if force and patch_type is PatchType.APPLY:
+            query["force"] = "true"
+        path = kind.path(namespace=namespace, name=name, subresource=subresource)
+        return self._request("PATCH", path, query=query, body=body, content_type=patch_type.value)
+
+    def delete(self, kind: Kind, name: str, *, namespace: str | None = None) -> dict[str, Any]:
+        """Delete an object and return what the server says about it."""
+        return self._request("DELETE", kind.path(namespace=namespace, name=name))
+
+    def watch(
+        self,
+        kind: Kind,
+        *,
+        resource_version: str,
+        namespace: str | None = None,
+        field_selector: str = "",
+        label_selector: str = "",
+        timeout: float = 300.0,
+    ) -> WatchStream:
+        """Open a watch on the changes after `resource_version`; the server ends it after `timeout` seconds.
+
+        Bookmarks are asked for. Raises ExpiredError, here or while iterating, when the version is too old.
+        """
+        query = {
+            **_selectors(field_selector, label_selector),
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(max(1, round(timeout))),
+        }
+        path = kind.path(namespace=namespace)
+        response = self._transport.send("GET", path, query=query, read_timeout=timeout + WATCH_GRACE)
+        return WatchStream(f"GET {path}?watch=true", response)
+
+    def close(self) -> None:
+        """Close idle connections; the next request opens new ones."""
+        self._transport.close()
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        content_type: str = "application/json",
+    ) -> dict[str, Any]:
+        import urllib3.exceptions  # noqa: PLC0415
+
+        response = self._transport.send(
+            method, path, query=query or {}, body=body, content_type=content_type, read_timeout=REQUEST_TIMEOUT
+        )
+        try:
+            document = json.loads(response.data)
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise UnreachableError(f"The answer to {method} {path} broke off: {error}", status=0) from error
+        except ValueError as error:
+            raise UnreachableError(f"The answer to {method} {path} is no JSON.", status=0) from error
+        finally:
+            response.release_conn()
+        if not isinstance(document, dict):
+            raise UnreachableError(f"The answer to {method} {path} is no object.", status=0)
+        return document
+
+
+def _selectors(field_selector: str, label_selector: str) -> dict[str, str]:
+    given = {"fieldSelector": field_selector, "labelSelector": label_selector}
+    return {name: value for name, value in given.items() if value}

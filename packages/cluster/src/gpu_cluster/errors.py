@@ -1,0 +1,103 @@
+"""What can go wrong with a request, as exceptions a caller can tell apart without reading messages. Pure.
+
+ClusterError (gpu_core)
+└── ApiError               any answer that is not a success
+    ├── UnreachableError   no answer: refused, dropped, timed out, TLS
+    ├── UnauthorizedError  401
+    ├── ForbiddenError     403
+    ├── NotFoundError      404
+    ├── ConflictError      409
+    └── ExpiredError       410: the resource version is too old, list again
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from gpu_core.errors import ClusterError
+
+
+class ApiError(ClusterError):
+    """The API server refused a request or could not answer it.
+
+    `status` is the HTTP status, 0 where there was no answer; `reason` is the machine-readable word of the
+    Kubernetes Status object (`NotFound`, `Conflict`, `Expired`, …), empty where none came; `retry_after` is
+    how many seconds the server asks to be left alone, None where it did not say.
+    """
+
+    def __init__(self, message: str, *, status: int, reason: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class UnreachableError(ApiError):
+    """The API server gave no answer."""
+
+
+class UnauthorizedError(ApiError):
+    """The token or certificate is not accepted."""
+
+
+class ForbiddenError(ApiError):
+    """The service account lacks a permission."""
+
+
+class NotFoundError(ApiError):
+    """The object does not exist."""
+
+
+class ConflictError(ApiError):
+    """The object exists already, or was changed since it was read."""
+
+
+class ExpiredError(ApiError):
+    """The resource version is too old to go on from; list again."""
+
+
+_CLASSES: Mapping[int, type[ApiError]] = {
+    401: UnauthorizedError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    409: ConflictError,
+    410: ExpiredError,
+}
+
+_NEXT_STEPS: Mapping[int, str] = {
+    401: "Check the service account's token.",
+    403: "Check the role that is bound to the service account.",
+}
+
+
+def from_status(request: str, status: Mapping[str, Any], *, code: int, retry_after: float | None = None) -> ApiError:
+    """Return the error for a Kubernetes Status object; `request` says what was asked, as in `GET /api/v1/nodes/a`."""
+    text = str(status.get("message") or status.get("reason") or "no reason was given")
+    details = status.get("details")
+    if retry_after is None and isinstance(details, Mapping) and details.get("retryAfterSeconds"):
+        retry_after = float(details["retryAfterSeconds"])
+    message = f"The API server answered {request} with {code}: {text.rstrip('.')}. {_NEXT_STEPS.get(code, '')}".rstrip()
+    kind = _CLASSES.get(code, ApiError)
+    return kind(message, status=code, reason=str(status.get("reason") or ""), retry_after=retry_after)
+
+
+def from_response(request: str, *, code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
+    """Return the error for an HTTP answer, whether a Kubernetes Status object or a proxy's page came with it."""
+    try:
+        status = json.loads(body)
+    except ValueError:
+        status = None
+    if not isinstance(status, dict):
+        text = body[:200].decode(errors="replace").strip()
+        status = {"message": text}
+    return from_status(request, status, code=code, retry_after=_seconds(headers.get("Retry-After")))
+
+
+def _seconds(value: str | None) -> float | None:
+    """Read a Retry-After header; the API server always sends seconds, a date is treated as absent."""
+    if value is None:
+        return None
+    text = value.strip()
+    return float(text) if text.isdecimal() else None

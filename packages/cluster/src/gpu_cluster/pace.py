@@ -1,0 +1,56 @@
+"""How fast requests may be made, and how long to wait after failures. Pure: time and chance are arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(slots=True, kw_only=True)
+class TokenBucket:
+    """At most `burst` requests at once and `qps` a second over time; a `qps` of 0 or less means no limit."""
+
+    qps: float
+    burst: int
+    tokens: float = 0.0
+    filled_at: float | None = None
+
+    def take(self, now: float) -> float:
+        """Take one token at `now` (seconds of any monotonic clock); return the seconds to wait before using it.
+
+        Tokens may be owed: callers that come at the same time are told to wait one after another.
+        """
+        if self.qps <= 0:
+            return 0.0
+        if self.filled_at is None:
+            self.tokens = float(max(self.burst, 1))
+        else:
+            self.tokens = min(float(max(self.burst, 1)), self.tokens + max(0.0, now - self.filled_at) * self.qps)
+        self.filled_at = now
+        self.tokens -= 1.0
+        return 0.0 if self.tokens >= 0 else -self.tokens / self.qps
+
+
+@dataclass(slots=True, kw_only=True)
+class Backoff:
+    """Pauses that double after each failure, with a random share so that a whole cluster does not come back at once.
+
+    `chance` returns a number from 0 up to 1, as `random.random` does. Pauses are seconds.
+    """
+
+    chance: Callable[[], float]
+    first: float = 0.8
+    longest: float = 30.0
+    failures: int = 0
+
+    def next_pause(self, retry_after: float | None = None) -> float:
+        """Count a failure and return how long to wait: half the step to the whole step, never less than asked for."""
+        step = min(self.longest, self.first * 2.0 ** min(self.failures, 30))
+        self.failures += 1
+        pause = step / 2 + step / 2 * self.chance()
+        # A server that asks for time gets it, and the jitter on top: everyone was told the same number.
+        return pause if retry_after is None else max(pause, retry_after + pause / 2)
+
+    def reset(self) -> None:
+        """Forget the failures, after a success that lasted."""
+        self.failures = 0
