@@ -90,8 +90,16 @@ class Kubeconfig:
             loader.load_and_set(configuration)
         except (ConfigException, KeyError, TypeError, ValueError, OSError) as error:
             raise ClusterError(f"The kubeconfig {self.path} cannot be used: {error}.") from error
-        for name, value in configuration.api_key.items():
-            configuration.api_key[name] = value.strip()
+        refresh = configuration.refresh_api_key_hook
+
+        def refresh_and_strip(configuration: Any) -> None:
+            """Renew an expired token as the loader does; a token file's newline must not reach the header."""
+            if refresh is not None:
+                refresh(configuration)
+            for name, value in configuration.api_key.items():
+                configuration.api_key[name] = value.strip()
+
+        configuration.refresh_api_key_hook = refresh_and_strip
         return configuration
 
     def _document(self) -> dict[str, Any]:

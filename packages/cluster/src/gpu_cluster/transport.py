@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NoReturn
 
 from gpu_cluster.access import Access, fingerprint
@@ -37,7 +38,7 @@ class Transport:
         self._sleep = sleep
         self._lock = threading.Lock()
         self._client: Any = None
-        self._files = access.files()
+        self._files: tuple[Path, ...] = ()
         self._seen: tuple[tuple[int, int, int] | None, ...] = ()
 
     def send(
@@ -98,14 +99,15 @@ class Transport:
     def _current_client(self) -> Any:
         """Return the client, made anew when the files behind its credentials have changed."""
         with self._lock:
-            seen = fingerprint(self._files)
-            if self._client is None or seen != self._seen:
+            if self._client is None or fingerprint(self._files) != self._seen:
+                # The fingerprint comes first: a file that changes while it is read is then read once more.
+                files = self._access.files()
+                seen = fingerprint(files)
                 configuration = self._access.configuration()
                 if self._client is not None:
                     self._client.close()
                 self._client = _new_client(configuration, self._user_agent)
-                self._files = self._access.files()
-                self._seen = fingerprint(self._files)
+                self._files, self._seen = files, seen
             return self._client
 
 

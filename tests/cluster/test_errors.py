@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from gpu_cluster.errors import ApiError, ExpiredError, from_response, from_status
+
+
+def test_retry_after_in_the_status_counts_where_no_header_came() -> None:
+    error = from_status("GET /x", {"details": {"retryAfterSeconds": 3}}, code=429)
+    assert (error.status, error.reason, error.retry_after) == (429, "", 3.0)
+    assert str(error) == "The API server answered GET /x with 429: no reason was given."
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        pytest.param({}, None, id="absent"),
+        pytest.param({"Retry-After": " 5 "}, 5.0, id="seconds"),
+        pytest.param({"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}, None, id="a date is treated as absent"),
+    ],
+)
+def test_the_retry_after_header(header: dict[str, str], seconds: float | None) -> None:
+    assert from_response("GET /x", code=503, headers=header, body=b"").retry_after == seconds
+
+
+def test_a_proxys_page_is_quoted_briefly() -> None:
+    error = from_response("GET /x", code=502, headers={}, body=b"<html>" + b"x" * 5000)
+    assert type(error) is ApiError
+    assert len(str(error)) < 300
+
+
+def test_a_status_of_410_is_expired() -> None:
+    assert type(from_status("GET /x", {"reason": "Expired"}, code=410)) is ExpiredError
+
+
+def test_a_refusal_for_lack_of_rights_names_the_next_step() -> None:
+    error = from_status("GET /x", {"message": "nodes is forbidden"}, code=403)
+    assert str(error).endswith("403: nodes is forbidden. Check the role that is bound to the service account.")
