@@ -1,1 +1,61 @@
-"""The node labels that describe its GPUs."""
+"""The node labels that describe its GPUs.
+
+`LABELERS` names every labeler in order; where two set the same key, the later one wins.
+"""
+
+from __future__ import annotations
+
+from gpu_core.config.model import Config
+from gpu_core.devices.model import Inventory
+from gpu_core.labels import (
+    capabilities,
+    fabric,
+    faults,
+    gpus,
+    machine,
+    mig,
+    mode,
+    timestamp,
+    versions,
+    vgpu,
+)
+from gpu_core.labels.model import PREFIX, Labeler, Labels, Node, NodeFacts
+
+__all__ = ["LABELERS", "PREFIX", "Labels", "Node", "NodeFacts", "all_labels", "describe"]
+
+LABELERS: tuple[Labeler, ...] = (
+    timestamp.label,
+    machine.label,
+    versions.driver,
+    versions.cuda,
+    capabilities.mig,
+    capabilities.mps,
+    gpus.node_set,
+    gpus.model_sets,
+    gpus.whole_count,
+    mig.strategy,
+    mig.devices,
+    mode.label,
+    fabric.label,
+    vgpu.label,
+    faults.label,
+)
+
+
+def describe(inventory: Inventory, facts: NodeFacts, config: Config) -> Labels:
+    """Return all labels of a node sorted by key, and what is to be said about those that are missing."""
+    node = Node(inventory=inventory, facts=facts, config=config)
+    parts = [labeler(node) for labeler in LABELERS]
+    merged: dict[str, str] = {}
+    for part in parts:
+        merged.update(part.values)
+    return Labels(
+        values=dict(sorted(merged.items())),
+        warnings=tuple(warning for part in parts for warning in part.warnings),
+        failures=tuple(failure for part in parts for failure in part.failures),
+    )
+
+
+def all_labels(inventory: Inventory, facts: NodeFacts, config: Config) -> dict[str, str]:
+    """Return all labels of a node, sorted by key."""
+    return dict(describe(inventory, facts, config).values)

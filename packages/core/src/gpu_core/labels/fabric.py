@@ -1,0 +1,28 @@
+"""Which NVLink domain, across nodes, the GPUs belong to."""
+
+from __future__ import annotations
+
+from gpu_core.devices.model import Fabric
+from gpu_core.labels.model import PREFIX, Labels, Node
+from gpu_core.labels.values import label_value
+
+_PROBE_COMPLETED = 3
+_SUCCESS = 0
+
+
+def label(node: Node) -> Labels:
+    """`gpu.clique`: `<cluster uuid>.<clique id>`, when every attached GPU of the node names the same one."""
+    members = [gpu.fabric for gpu in node.gpus if gpu.fabric is not None and _attached(gpu.fabric)]
+    cliques = sorted({(member.cluster_uuid, member.clique) for member in members})
+    if not cliques:
+        return Labels()
+    if len(cliques) > 1:
+        names = ", ".join(f"{cluster}.{number}" for cluster, number in cliques)
+        return Labels(warnings=(f"The GPUs belong to several NVLink cliques ({names}), so gpu.clique is left out.",))
+    cluster, number = cliques[0]
+    return Labels(values={f"{PREFIX}gpu.clique": label_value(f"{cluster}.{number}")})
+
+
+def _attached(fabric: Fabric) -> bool:
+    joined = fabric.state == _PROBE_COMPLETED and fabric.status == _SUCCESS
+    return joined and bool(fabric.cluster_uuid.strip("0-"))

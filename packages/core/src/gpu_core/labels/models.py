@@ -1,0 +1,77 @@
+"""A node's GPUs grouped by model, in an order that does not depend on how the driver enumerates them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpu_core.devices.model import Gpu
+
+MIB = 1024 * 1024
+
+_FAMILIES = {1: "tesla", 2: "fermi", 3: "kepler", 5: "maxwell", 6: "pascal", 9: "hopper"}
+_LATER_FAMILIES = {10: "blackwell", 12: "blackwell", 13: "rubin"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """All GPUs of one product name. `example` is the one whose facts stand for them."""
+
+    name: str
+    gpus: tuple[Gpu, ...]
+    example: Gpu
+
+    @property
+    def whole(self) -> tuple[Gpu, ...]:
+        """The GPUs that are not partitioned."""
+        return tuple(gpu for gpu in self.gpus if not gpu.mig_enabled)
+
+    @property
+    def memory_mib(self) -> int | None:
+        """Memory of one GPU in MiB, None where it is not known."""
+        return self.example.memory // MIB if self.example.memory else None
+
+    @property
+    def compute_capability(self) -> tuple[int, int] | None:
+        """The compute capability, None where it is not known."""
+        capability = self.example.compute_capability
+        return capability if capability is not None and capability[0] > 0 else None
+
+    @property
+    def family(self) -> str | None:
+        """The architecture's name, None where the compute capability is not known."""
+        return None if self.compute_capability is None else family(*self.compute_capability)
+
+
+def models(gpus: Iterable[Gpu]) -> tuple[Model, ...]:
+    """Group GPUs by product name, the model that stands for the node first.
+
+    That is a model with whole GPUs before one without, then the model with the most of them, then the one with
+    the most memory, then the first by name.
+    """
+    by_name: dict[str, list[Gpu]] = {}
+    for gpu in gpus:
+        by_name.setdefault(gpu.name or "", []).append(gpu)
+    found = [Model(name=name, gpus=tuple(members), example=_example(members)) for name, members in by_name.items()]
+    return tuple(sorted(found, key=_rank))
+
+
+def family(major: int, minor: int) -> str:
+    """Return the architecture's name for a compute capability, `undefined` for one that has none yet."""
+    match major:
+        case 7:
+            return "volta" if minor < 5 else "turing"
+        case 8:
+            return "ampere" if minor < 9 else "ada-lovelace"
+        case _:
+            return _FAMILIES.get(major) or _LATER_FAMILIES.get(major, "undefined")
+
+
+def _rank(model: Model) -> tuple[bool, int, int, int, str]:
+    memory = model.memory_mib or 0
+    return (not model.whole, -len(model.whole), -len(model.gpus), -memory, model.name)
+
+
+def _example(gpus: Iterable[Gpu]) -> Gpu:
+    """Choose the GPU that promises the least, so that the labels hold for every GPU of the model."""
+    return min(gpus, key=lambda gpu: (gpu.mig_enabled, not gpu.memory, gpu.memory or 0, gpu.uuid))

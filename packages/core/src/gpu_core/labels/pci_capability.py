@@ -1,0 +1,87 @@
+"""NVIDIA's vendor-specific PCI capability, by which a guest knows that its GPU is a virtual one.
+
+The configuration space of a PCI function (256 bytes) may hold a chain of capabilities. Byte 0x34 names the
+first one's offset; each begins with its id, the offset of the next one and, where vendor-specific (id 9), its own
+length. A vGPU's carries the letters `VF` behind that, then records of an id, a length that counts these two bytes
+too, and data. Record 0 holds the host's driver: 10 bytes of version, 10 bytes of branch, both padded with NUL.
+
+Both lists come from a device and may be damaged in any way, so every step has to move on or end the search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CONFIG_SIZE = 256
+
+_STATUS = 0x06
+_HAS_CAPABILITIES = 0x10
+_FIRST_CAPABILITY = 0x34
+_HEADER_SIZE = 0x40
+_VENDOR_SPECIFIC = 0x09
+_BROKEN = 0xFF
+_SIGNATURE = b"VF"
+_RECORDS = 5
+_DRIVER_RECORD = 0
+_TEXT_SIZE = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VgpuHost:
+    """The driver of the host that a virtual GPU runs on."""
+
+    driver_version: str
+    driver_branch: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unclear:
+    """Why it cannot be told whether a function is a virtual GPU; reads on from its PCI address."""
+
+    reason: str
+
+
+def vgpu_host(config: bytes) -> VgpuHost | Unclear | None:
+    """Read a function's configuration space; None for one that is no virtual GPU."""
+    if len(config) < _HEADER_SIZE:
+        return Unclear(reason=f"offers only {len(config)} bytes of configuration space")
+    if not config[_STATUS] & _HAS_CAPABILITIES:
+        return None
+    if len(config) < CONFIG_SIZE:
+        return Unclear(
+            reason=f"shows only {len(config)} of {CONFIG_SIZE} bytes of configuration space; the rest needs privilege"
+        )
+    position = config[_FIRST_CAPABILITY]
+    visited: set[int] = set()
+    while position:
+        if position in visited or not _HEADER_SIZE <= position <= CONFIG_SIZE - 3:
+            return Unclear(reason=f"has a list of PCI capabilities that goes astray at offset {position:#04x}")
+        visited.add(position)
+        identity, following, length = config[position : position + 3]
+        if identity == _BROKEN:
+            return None
+        if identity == _VENDOR_SPECIFIC:
+            capability = config[position : min(position + length, CONFIG_SIZE)]
+            if capability[3:_RECORDS] == _SIGNATURE:
+                return _driver_of(capability)
+        position = following
+    return None
+
+
+def _driver_of(capability: bytes) -> VgpuHost | Unclear:
+    position = _RECORDS
+    while position + 2 <= len(capability):
+        identity, length = capability[position : position + 2]
+        if identity == _DRIVER_RECORD:
+            data = capability[position + 2 : position + 2 + 2 * _TEXT_SIZE]
+            if len(data) < 2 * _TEXT_SIZE:
+                break
+            return VgpuHost(driver_version=_text(data[:_TEXT_SIZE]), driver_branch=_text(data[_TEXT_SIZE:]))
+        if length <= 1:
+            return Unclear(reason=f"has a vGPU capability with a record of {length} bytes, which cannot be")
+        position += length
+    return Unclear(reason="has a vGPU capability that does not hold the host's driver version")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("latin-1").strip("\0")

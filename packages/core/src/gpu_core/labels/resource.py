@@ -1,0 +1,72 @@
+"""Labels that every resource has, whole GPUs and MIG devices alike, under the resource's own name."""
+
+from __future__ import annotations
+
+from gpu_core.config.model import Config, ReplicatedResource
+from gpu_core.config.words import SharingStrategy
+from gpu_core.devices.model import MigDevice
+from gpu_core.labels.values import label_value
+
+Values = dict[str, str]
+
+
+def product(model: str, config: Config, resource: str, *, part: str = "") -> str:
+    """Return the product's value: the model, then `-MIG-<profile>` as `part`, then `-SHARED` for unrenamed shares."""
+    share = _share(config, resource)
+    shared = share is not None and share.replicas > 1 and not _renamed(config, share)
+    return label_value(model, suffix=part + ("-SHARED" if shared else ""))
+
+
+def base_labels(resource: str, *, product_value: str, count: int, replicas: int, sharing: SharingStrategy) -> Values:
+    """Return the labels that describe a resource's product, its number of devices and how they are shared."""
+    return {
+        f"{resource}.product": product_value,
+        f"{resource}.count": str(count),
+        f"{resource}.replicas": str(replicas),
+        f"{resource}.sharing-strategy": sharing.value,
+    }
+
+
+def shared_labels(resource: str, config: Config, *, model: str, count: int, part: str = "") -> Values:
+    """Return the base labels of a resource whose devices are shared as the configuration says."""
+    share = _share(config, resource)
+    replicas = share.replicas if share is not None and share.replicas > 0 else 1
+    return base_labels(
+        resource,
+        product_value=product(model, config, resource, part=part),
+        count=count,
+        replicas=replicas,
+        sharing=config.sharing.strategy if replicas > 1 else SharingStrategy.NONE,
+    )
+
+
+def mig_profile(mig: MigDevice) -> str:
+    """Return the profile as resource names write it: `1g.5gb+me` becomes `1g.5gb.me`."""
+    return mig.profile.replace("+", ".")
+
+
+def mig_attributes(resource: str, mig: MigDevice) -> Values:
+    """Return the labels that describe one MIG device of a resource; memory is in MiB."""
+    attributes = mig.attributes
+    numbers = {
+        "memory": attributes.memory_mib,
+        "multiprocessors": attributes.multiprocessors,
+        "slices.gi": attributes.gpu_instance_slices,
+        "slices.ci": attributes.compute_instance_slices,
+        "engines.copy": attributes.copy_engines,
+        "engines.decoder": attributes.decoders,
+        "engines.encoder": attributes.encoders,
+        "engines.jpeg": attributes.jpeg_engines,
+        "engines.ofa": attributes.ofa_engines,
+    }
+    return {f"{resource}.{name}": str(number) for name, number in numbers.items()}
+
+
+def _share(config: Config, resource: str) -> ReplicatedResource | None:
+    entries = config.sharing.replicated.resources
+    return next((entry for entry in entries if entry.name == resource), None)
+
+
+def _renamed(config: Config, share: ReplicatedResource) -> bool:
+    # Without custom resources a written `rename` is ignored everywhere, so the name stays shared with whole devices.
+    return config.sharing.replicated.rename_by_default or (config.flags.custom_resources and bool(share.rename))

@@ -1,0 +1,63 @@
+"""The versions of the driver and of the CUDA that it supports."""
+
+from __future__ import annotations
+
+from gpu_core.devices.model import Inventory, Platform
+from gpu_core.labels.model import PREFIX, Labels, Node
+from gpu_core.labels.values import label_value
+
+
+def driver(node: Node) -> Labels:
+    """`cuda.driver-version.*` and its older spelling `cuda.driver.*`."""
+    if not node.has_gpus:
+        return Labels()
+    version = _driver_version_text(node.inventory)
+    if version is None:
+        return Labels(failures=("The driver's version cannot be read, so its labels are left out.",))
+    parts = version.split(".")
+    if len(parts) not in (2, 3):
+        return Labels(failures=(f'The driver calls its version "{version}", which is not of the form X.Y or X.Y.Z.',))
+    major, minor, revision = (label_value(part) for part in (*parts, "")[:3])
+    return Labels(
+        values={
+            f"{PREFIX}cuda.driver.major": major,
+            f"{PREFIX}cuda.driver.minor": minor,
+            f"{PREFIX}cuda.driver.rev": revision,
+            f"{PREFIX}cuda.driver-version.major": major,
+            f"{PREFIX}cuda.driver-version.minor": minor,
+            f"{PREFIX}cuda.driver-version.revision": revision,
+            f"{PREFIX}cuda.driver-version.full": label_value(version),
+        }
+    )
+
+
+def cuda(node: Node) -> Labels:
+    """`cuda.runtime-version.*` and its older spelling `cuda.runtime.*`: the newest CUDA that the driver runs."""
+    if not node.has_gpus:
+        return Labels()
+    version = _cuda_version(node.inventory)
+    if version is None:
+        return Labels(failures=("The driver's CUDA version cannot be read, so its labels are left out.",))
+    major, minor = version
+    return Labels(
+        values={
+            f"{PREFIX}cuda.runtime.major": str(major),
+            f"{PREFIX}cuda.runtime.minor": str(minor),
+            f"{PREFIX}cuda.runtime-version.major": str(major),
+            f"{PREFIX}cuda.runtime-version.minor": str(minor),
+            f"{PREFIX}cuda.runtime-version.full": f"{major}.{minor}",
+        }
+    )
+
+
+def _driver_version_text(inventory: Inventory) -> str | None:
+    # Neither libcuda on Tegra nor the vfio-pci driver knows an NVIDIA driver version; selectors expect the word.
+    if inventory.driver_version is None and inventory.platform in (Platform.TEGRA, Platform.VFIO):
+        return "unknown.unknown.unknown"
+    return inventory.driver_version
+
+
+def _cuda_version(inventory: Inventory) -> tuple[int, int] | None:
+    if inventory.cuda_version is None and inventory.platform is Platform.VFIO:
+        return (0, 0)
+    return inventory.cuda_version
