@@ -17,6 +17,8 @@ class Check(StrEnum):
     NOT_NEGATIVE = "not negative"
     POSITIVE = "positive"
     PERCENTAGE = "percentage"
+    NOT_EMPTY = "not empty"
+    VERSION = "version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

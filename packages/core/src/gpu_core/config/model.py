@@ -17,6 +17,7 @@ from gpu_core.config.words import (
     DeviceDiscoveryStrategy,
     DeviceIDStrategy,
     DeviceListStrategy,
+    ExtraLabels,
     MigStrategy,
     RecoveryMode,
     SharingStrategy,
@@ -60,6 +61,7 @@ class PluginFlags:
         "How often the node is searched for added, removed and re-partitioned GPUs; 0s turns it off.",
         default=Duration.of(seconds=60),
         ours=True,
+        check=Check.NOT_NEGATIVE,
     )
 
 
@@ -82,6 +84,12 @@ class GfdFlags:
         "File that names the machine's model.",
         default="/sys/class/dmi/id/product_name",
     )
+    extra_labels: ExtraLabels = key(
+        "extraLabels",
+        "Which labels are published that the original does not have: auto, all or none.",
+        default=ExtraLabels.AUTO,
+        ours=True,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +103,7 @@ class Flags:
     mps_root: str = key("mpsRoot", "Directory on the host that MPS daemons and clients share.", default="")
     nvidia_driver_root: str = key("nvidiaDriverRoot", "Root of the driver's files on the host.", default="/")
     nvidia_dev_root: str | None = key(
-        "nvidiaDevRoot", "Root of the device nodes on the host; the driver root when not given.", default=None
+        "nvidiaDevRoot", "Root of the device nodes on the host; the driver root when empty or not given.", default=None
     )
     gdrcopy_enabled: bool = key("gdrcopyEnabled", "Give containers GDRCopy.", default=False)
     gds_enabled: bool = key("gdsEnabled", "Give containers GPUDirect Storage.", default=False)
@@ -116,7 +124,7 @@ class Flags:
     @property
     def dev_root(self) -> str:
         """The root of the device nodes on the host."""
-        return self.nvidia_driver_root if self.nvidia_dev_root is None else self.nvidia_dev_root
+        return self.nvidia_dev_root or self.nvidia_driver_root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,15 +174,21 @@ class ReplicatedResource:
         "MPS: pinned device memory of one client in MiB; 0 for no limit. Default: memory x memoryFactor / replicas.",
         default=None,
         ours=True,
+        check=Check.NOT_NEGATIVE,
     )
     memory_factor: float = key(
-        "memoryFactor", "MPS: scales the default memory limit; 1.5 lets clients over-commit.", default=1.0, ours=True
+        "memoryFactor",
+        "MPS: scales the default memory limit; 1.5 lets clients over-commit.",
+        default=1.0,
+        ours=True,
+        check=Check.POSITIVE,
     )
     active_thread_percentage: float | None = key(
         "activeThreadPercentage",
         "MPS: share of a GPU's threads for one client in percent; 0 for no limit. Default: 100 / replicas.",
         default=None,
         ours=True,
+        check=Check.PERCENTAGE,
     )
 
 
@@ -188,7 +202,9 @@ class ReplicatedResources:
         "Refuse containers that ask for several shares. Default: true for MPS, false for time slicing.",
         default=None,
     )
-    resources: tuple[ReplicatedResource, ...] = key("resources", "What is shared, and in how many parts.", default=())
+    resources: tuple[ReplicatedResource, ...] = key(
+        "resources", "What is shared, and in how many parts.", default=(), check=Check.NOT_EMPTY
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +269,7 @@ class Health:
         "How often each GPU is asked whether it still answers.",
         default=Duration.of(seconds=10),
         ours=True,
+        check=Check.POSITIVE,
     )
     recovery: RecoveryMode = key("recovery", "What brings a sick device back.", default=RecoveryMode.DRIVER, ours=True)
     recovery_quiet_time: Duration = key(
@@ -260,6 +277,7 @@ class Health:
         "How long a sick device has to answer without a new fault before it is healthy again.",
         default=Duration.of(seconds=60),
         ours=True,
+        check=Check.NOT_NEGATIVE,
     )
 
 
@@ -267,7 +285,7 @@ class Health:
 class Config:
     """The whole configuration."""
 
-    version: str = key("version", "Version of this format; only v1 exists.", default="v1")
+    version: str = key("version", "Version of this format; only v1 exists.", default="v1", check=Check.VERSION)
     flags: Flags = key("flags", "What can also be given as a flag or an environment variable.", default_factory=Flags)
     resources: Resources = key("resources", "Names under which devices are advertised.", default_factory=Resources)
     sharing: Sharing = key("sharing", "GPUs shared between containers.", default_factory=Sharing)

@@ -15,7 +15,7 @@ class Problem:
 
     `where` is what is talked about: the dotted path of a key, a flag or a variable; empty for the file as a whole.
     `fatal` problems keep the configuration from being used, the others are warnings that --config-strict makes fatal.
-    `harmless` ones are told and never become fatal.
+    `harmless` ones are told and never become fatal. `late` ones are fatal only after the configuration was logged.
     """
 
     message: str
@@ -23,6 +23,7 @@ class Problem:
     position: Position | None = None
     fatal: bool = True
     harmless: bool = False
+    late: bool = False
 
     def __str__(self) -> str:
         parts = [str(part) for part in (self.position, self.where) if part]
@@ -47,7 +48,12 @@ class Problems:
     @property
     def errors(self) -> tuple[Problem, ...]:
         """Those that keep the configuration from being used."""
-        return tuple(problem for problem in self.items if problem.fatal)
+        return tuple(problem for problem in self.items if problem.fatal and not problem.late)
+
+    @property
+    def late(self) -> tuple[Problem, ...]:
+        """Those that keep the configuration from being used once it has been logged."""
+        return tuple(problem for problem in self.items if problem.fatal and problem.late)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -55,8 +61,10 @@ class Problems:
         return tuple(problem for problem in self.items if not problem.fatal)
 
     def strict(self) -> Self:
-        """Return the same problems with every warning that is not harmless made an error."""
-        return type(self)(tuple(item if item.harmless else replace(item, fatal=True) for item in self.items))
+        """Return the same problems with all but the harmless made errors."""
+        return type(self)(
+            tuple(item if item.harmless else replace(item, fatal=True, late=False) for item in self.items)
+        )
 
     def in_file_order(self) -> Self:
         """Return the same problems sorted by their place in the file, those without a place first."""

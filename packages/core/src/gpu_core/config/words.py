@@ -78,3 +78,48 @@ class LabelDestination(StrEnum):
     STDOUT = "stdout"
     NODE_FEATURE = "nodefeature"
     NODE = "node"
+
+
+class ExtraLabels(StrEnum):
+    """Which labels are published that the original does not have.
+
+    `auto`: one set per model on nodes whose whole GPUs are of several models, where the original's set is
+    ambiguous. `all`: those sets and the count of whole GPUs on every node. `none`: only the original's.
+    """
+
+    AUTO = "auto"
+    ALL = "all"
+    NONE = "none"
+
+
+class LabelFormat(StrEnum):
+    """How labels are written on standard output; `labels` is what node-feature-discovery reads."""
+
+    LABELS = "labels"
+    JSON = "json"
+    YAML = "yaml"
+    TABLE = "table"
+
+
+class LogFormat(StrEnum):
+    """How log lines look: JSON for collectors, text for people."""
+
+    JSON = "json"
+    TEXT = "text"
+
+
+class LogLevel(StrEnum):
+    """The least severity that is logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class FallbackStrategy(StrEnum):
+    """How config-manager chooses a config when neither label nor default names one."""
+
+    NAMED = "named"
+    SINGLE = "single"
+    EMPTY = "empty"

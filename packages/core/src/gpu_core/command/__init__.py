@@ -1,0 +1,6 @@
+"""The command line that all programs share: flags, subcommands, help, errors and exit codes."""
+
+from gpu_core.command.run import run_program
+from gpu_core.command.subcommands import Invocation, Subcommand
+
+__all__ = ["Invocation", "Subcommand", "run_program"]

@@ -1,0 +1,128 @@
+"""Help and shell completion, written by typer from the option tables.
+
+Values are read elsewhere, by the rules of Go's flag package, which no Python library follows; typer only ever sees a
+request for help or for completion. So its import, which costs more time and memory than the reading does, is paid by
+those who ask.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from gpu_core.command.subcommands import Subcommand
+from gpu_core.config.effective import plain
+from gpu_core.config.options import Option, Program
+from gpu_core.config.shape import Form
+
+_TYPES: dict[Form, Any] = {
+    Form.TEXT: str,
+    Form.BOOLEAN: bool,
+    Form.INTEGER: int,
+    Form.NUMBER: float,
+    Form.DURATION: str,
+    Form.TEXTS: list[str],
+    Form.INTEGERS: list[int],
+}
+_METAVARS = {Form.DURATION: "DURATION", Form.INTEGERS: "NUMBERS", Form.TEXTS: "LIST"}
+
+
+def show_help(program: Program[Any], subcommands: Sequence[Subcommand], chosen: Subcommand | None) -> None:
+    """Print the help of a program, or of one of its subcommands, on standard output."""
+    words = ["--help"] if chosen is None else [chosen.name, "--help"]
+    _command(program, subcommands)(words, prog_name=program.commands[0], standalone_mode=False)
+
+
+def complete(program: Program[Any], subcommands: Sequence[Subcommand], words: Sequence[str], name: str) -> int:
+    """Answer a shell's question for completion, or or install or show its script."""
+    _command(program, subcommands)(list(words), prog_name=name)
+    return 0
+
+
+def _command(program: Program[Any], subcommands: Sequence[Subcommand]) -> Any:
+    app = typer.Typer(
+        help=program.doc,
+        epilog=_examples(program.examples, ""),
+        rich_markup_mode="rich",
+        invoke_without_command=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    # The default of a boolean without dashes is shown; typer would otherwise invent a --no- form.
+    app.callback()(_signed(program.options, version=True))
+    for subcommand in subcommands:
+        prefix = f"{program.commands[0]} "
+        app.command(subcommand.name, help=subcommand.doc, epilog=_examples(subcommand.examples, prefix))(
+            _signed(subcommand.options, arguments=subcommand.arguments)
+        )
+    return typer.main.get_command(app)
+
+
+def _signed(options: Sequence[Option], *, arguments: Sequence[str] = (), version: bool = False) -> Callable[..., None]:
+    """Return a function whose signature is the table of options, which is what typer reads."""
+
+    def asked(**_: object) -> None:
+        """Do nothing; typer is only asked for help and completion."""
+
+    parameters = [
+        inspect.Parameter(
+            name.lower(), inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[str, typer.Argument(metavar=name)]
+        )
+        for name in arguments
+    ]
+    for position, option in enumerate(option for option in options if option.name):
+        parameters.append(
+            inspect.Parameter(
+                f"option_{position}",
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=Annotated[_type(option) | None, _declaration(option)],
+                default=None,
+            )
+        )
+    if version:
+        shown = typer.Option("--version", "-v", help="Show the version and exit.")
+        parameters.append(
+            inspect.Parameter(
+                "version", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[bool, shown], default=False
+            )
+        )
+    asked.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    asked.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return asked
+
+
+def _declaration(option: Option) -> Any:
+    dashed = [f"--{name}" if len(name) > 1 else f"-{name}" for name in option.names]
+    return typer.Option(
+        *dashed,
+        help=option.doc,
+        envvar=list(option.variables) or None,
+        metavar=_METAVARS.get(option.form),
+        show_default=default_text(option) or False,
+        rich_help_panel=str(option.group),
+    )
+
+
+def _type(option: Option) -> Any:
+    if option.words is not None:
+        return list[option.words] if option.form is Form.WORDS else option.words  # type: ignore[name-defined]
+    return _TYPES[option.form]
+
+
+def default_text(option: Option) -> str:
+    """Return the default as a person would type it; empty when there is none."""
+    default = plain(option.default)
+    match default:
+        case None | "" | []:
+            return ""
+        case bool():
+            return "true" if default else "false"
+        case list():
+            return ",".join(str(item) for item in default)
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _examples(examples: Sequence[tuple[str, str]], prefix: str) -> str:
+    return "\n\n".join(f"{text}:\n\n    [bold]{prefix}{line}[/bold]" for text, line in examples)

@@ -1,0 +1,118 @@
+"""The start of every program: its command line, its configuration, its exit code and its errors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, TypeVar
+
+from gpu_core.command.check_config import CHECK_CONFIG
+from gpu_core.command.subcommands import Invocation, Subcommand
+from gpu_core.config.flags import CommandLine, read_flags
+from gpu_core.config.load import Loaded, load_line
+from gpu_core.config.options import Program
+from gpu_core.errors import SuiteError
+
+S = TypeVar("S")
+
+
+def run_program(
+    program: Program[S],
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    main: Callable[[Loaded[S]], int],
+    *,
+    subcommands: Sequence[Subcommand] = (),
+) -> int:
+    """Do what a command line asks for and return the exit code.
+
+    `argv` is without the program's name. `main` runs the program itself; a first argument that is the name of a
+    subcommand selects that instead, any other argument is ignored as the original ignores it. `check-config` is a
+    subcommand of every program. A SuiteError becomes one message on standard error.
+    """
+    call = _Call(program=program, argv=tuple(argv), environ=environ, subcommands=(*subcommands, CHECK_CONFIG))
+    try:
+        return _dispatch(call, main)
+    except SuiteError as error:
+        sys.stderr.write(f"{program.commands[0]}: {error}\n")
+        return error.exit_code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Call:
+    """One start of a program."""
+
+    program: Program[Any]
+    argv: tuple[str, ...]
+    environ: Mapping[str, str]
+    subcommands: tuple[Subcommand, ...]
+
+    def subcommand(self, name: str | None) -> Subcommand | None:
+        return next((subcommand for subcommand in self.subcommands if subcommand.name == name), None)
+
+
+def _dispatch(call: _Call, main: Callable[[Loaded[S]], int]) -> int:
+    shell = _completion_name(call)
+    if shell is not None:
+        return _complete(call, shell)
+    line = read_flags(call.program.options, call.argv)
+    first = line.rest[0] if line.rest and not line.stopped else None
+    if line.help or first == "help":
+        return _help(call, None)
+    if line.version:
+        sys.stdout.write(f"{call.program.title} version {metadata.version('gpu-suite-core')}\n")
+        return 0
+    subcommand = call.subcommand(first)
+    if subcommand is not None:
+        return _run_subcommand(call, line, subcommand)
+    return main(load_line(call.program, line, call.argv, call.environ))
+
+
+def _run_subcommand(call: _Call, before: CommandLine, subcommand: Subcommand) -> int:
+    # A subcommand's own flag hides one of the program with the same name.
+    own = {name for option in subcommand.options for name in option.names}
+    shared = tuple(option for option in call.program.options if not own.intersection(option.names))
+    texts = [*before.texts]
+    arguments: list[str] = []
+    rest: tuple[str, ...] = before.rest[1:]
+    # Unlike the program itself, a subcommand takes flags on both sides of its arguments.
+    while rest:
+        line = read_flags((*subcommand.options, *shared), rest)
+        if line.help:
+            return _help(call, subcommand)
+        texts += line.texts
+        taken = len(line.rest) if line.stopped else 1
+        arguments += line.rest[:taken]
+        rest = line.rest[taken:]
+    invocation = Invocation(
+        program=call.program,
+        subcommand=subcommand,
+        line=CommandLine(texts=tuple(texts)),
+        arguments=subcommand.checked_arguments(tuple(arguments)),
+        argv=call.argv,
+        environ=call.environ,
+    )
+    return subcommand.run(invocation)
+
+
+def _completion_name(call: _Call) -> str | None:
+    """Return under which name a shell asks for completion, if it does."""
+    if call.argv and call.argv[0] in ("--show-completion", "--install-completion"):
+        return call.program.commands[0]
+    names = call.program.commands
+    return next((name for name in names if f"_{name.upper().replace('-', '_')}_COMPLETE" in call.environ), None)
+
+
+def _complete(call: _Call, name: str) -> int:
+    from gpu_core.command.help import complete  # noqa: PLC0415  Only who asks pays for typer.
+
+    return complete(call.program, call.subcommands, call.argv, name)
+
+
+def _help(call: _Call, subcommand: Subcommand | None) -> int:
+    from gpu_core.command.help import show_help  # noqa: PLC0415  Only who asks pays for typer.
+
+    show_help(call.program, call.subcommands, subcommand)
+    return 0

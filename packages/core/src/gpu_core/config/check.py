@@ -1,0 +1,84 @@
+"""A strict judgement on a config file for one program, with every effective value and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpu_core.config.build import build_config
+from gpu_core.config.custom import without_custom_resources
+from gpu_core.config.effective import plain
+from gpu_core.config.environment import environment_layer
+from gpu_core.config.flags import CommandLine, flag_layer
+from gpu_core.config.layers import DEFAULT_ORIGIN, KeyPath, Layer, Origin, below, union
+from gpu_core.config.options import Program
+from gpu_core.config.parse import Parsed
+from gpu_core.config.problems import Problems
+from gpu_core.config.rules import judge_config, judge_words
+from gpu_core.config.shape import Section, leaves, shape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectiveValue:
+    """One key with its value in JSON's terms and where that comes from."""
+
+    path: KeyPath
+    value: Any
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What is wrong with a file, and what it comes to."""
+
+    problems: Problems
+    values: tuple[EffectiveValue, ...]
+
+    @property
+    def usable(self) -> bool:
+        """Whether a program would start with it under --config-strict."""
+        return not self.problems.errors
+
+
+def check(parsed: Parsed, program: Program[Any], line: CommandLine, environ: Mapping[str, str]) -> Report:
+    """Judge a parsed file together with the program's flags and variables, strictly."""
+    keys = tuple(option for option in program.options if option.key is not None)
+    from_flags, flag_problems = flag_layer(
+        CommandLine(texts=tuple((option, texts) for option, texts in line.texts if option in keys))
+    )
+    from_environment, environment_problems = environment_layer(keys, environ)
+    merged = union(parsed.layer, from_environment, from_flags)
+    layer, ignored = without_custom_resources(merged, parsed.positions)
+    problems = parsed.problems + environment_problems + flag_problems
+    problems = problems + judge_words(layer, program, parsed.positions) + ignored
+    if not problems.errors:
+        problems += judge_config(build_config(layer), layer, program)
+    strict = Problems(tuple(dict.fromkeys(problems))).in_file_order().strict()
+    return Report(problems=strict, values=effective_values(layer))
+
+
+def effective_values(layer: Layer) -> tuple[EffectiveValue, ...]:
+    """Return every key that counts, in the order of the model."""
+    values = []
+    for path, member in leaves(shape()):
+        if path in layer:
+            given = layer[path]
+            values.append(EffectiveValue(path=path, value=plain(given.value), origin=given.origin))
+        elif not _is_absent(layer, path):
+            default = () if isinstance(member, Section) else member.default
+            values.append(EffectiveValue(path=path, value=plain(default), origin=DEFAULT_ORIGIN))
+    return tuple(values)
+
+
+def _is_absent(layer: Layer, path: KeyPath) -> bool:
+    """Whether the path lies in an optional section that nothing gives."""
+    section = shape()
+    for depth, name in enumerate(path[:-1], start=1):
+        inner = section.member(name)
+        if not isinstance(inner, Section):
+            raise TypeError(f"{name} is no section")
+        if inner.optional and not below(layer, path[:depth]):
+            return True
+        section = inner
+    return False

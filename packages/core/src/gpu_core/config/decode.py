@@ -1,0 +1,198 @@
+"""A parsed config file to a layer, with everything that is wrong with it found in one go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpu_core.config.document import Mapping, Member, Node, Scalar, Sequence
+from gpu_core.config.keys import Check
+from gpu_core.config.layers import Given, KeyPath, Layer, Origin, Position, Source, dotted
+from gpu_core.config.problems import Problem, Problems
+from gpu_core.config.scalars import is_yaml11_boolean
+from gpu_core.config.shape import Form, Leaf, Section, shape
+from gpu_core.config.suggest import suggestion
+from gpu_core.config.values import describe, read_value
+
+Place = tuple[str | int, ...]
+
+# A null section counts as absent; only this one is a value of its own in the original and then lacks its resources.
+_NULL_IS_EMPTY = (("sharing", "timeSlicing"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoded:
+    """What a file gives. `positions` holds where each key and each entry of a list stands."""
+
+    layer: Layer
+    problems: Problems
+    positions: dict[Place, Position]
+
+
+def decode(root: Node | None) -> Decoded:
+    """Read a document's root into a layer."""
+    walk = _Walk()
+    if isinstance(root, Mapping):
+        walk.section(root, shape(), ())
+    elif root is not None and not _is_null(root):
+        walk.error(root.position, (), f"expected a mapping with keys such as flags, found {describe(root)}")
+    problems = Problems(tuple(walk.problems)).in_file_order()
+    return Decoded(layer=walk.layer, problems=problems, positions=walk.positions)
+
+
+@dataclass(slots=True)
+class _Walk:
+    layer: dict[KeyPath, Given] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    positions: dict[Place, Position] = field(default_factory=dict)
+
+    def section(self, node: Mapping, section: Section, path: KeyPath) -> None:
+        """Read a mapping whose keys become paths of the layer."""
+        for member, known in self._known(node, section, path):
+            inner = (*path, known.key.name)
+            self.positions[inner] = member.position
+            if isinstance(known, Leaf):
+                self._leaf(member, known, inner)
+            elif known.repeated:
+                self._entries(member, known, inner)
+            else:
+                self._subsection(member, known, inner)
+
+    def _subsection(self, member: Member, section: Section, path: KeyPath) -> None:
+        value = member.value
+        if _is_null(value) and path not in _NULL_IS_EMPTY:
+            self._forget(path)
+        elif isinstance(value, Mapping):
+            self.section(value, section, path)
+            self._require(value, section, path)
+        elif _is_null(value):
+            self.error(member.position, path, "no resources are given; list at least one, or remove the key")
+        else:
+            self.error(value.position, path, f"expected a mapping, found {describe(value)}")
+
+    def _require(self, node: Mapping, section: Section, path: KeyPath) -> None:
+        names = {member.key for member in node.members}
+        for known in section.members:
+            if known.key.check is Check.NOT_EMPTY and known.key.name not in names:
+                self.error(node.position, path, "no resources are given; list at least one, or remove the key")
+
+    def _leaf(self, member: Member, leaf: Leaf, path: KeyPath) -> None:
+        # An empty version means the only one there is.
+        if _is_null(member.value) or (leaf.key.check is Check.VERSION and _is_empty_text(member.value)):
+            self._forget(path)
+            return
+        try:
+            value = read_value(member.value, leaf)
+        except ValueError as error:
+            self.error(member.value.position, path, str(error))
+            return
+        self._warn_of_yaml11(member.value, leaf, path)
+        self.layer[path] = Given(value=value, origin=_origin(member))
+
+    def _entries(self, member: Member, section: Section, path: KeyPath) -> None:
+        value = member.value
+        needed = section.key.check is Check.NOT_EMPTY
+        if _is_null(value) and not needed:
+            self._forget(path)
+            return
+        if needed and (_is_null(value) or (isinstance(value, Sequence) and not value.items)):
+            self.error(value.position, path, "no resources are given; list at least one, or remove the section")
+            return
+        if not isinstance(value, Sequence):
+            self.error(value.position, path, f"expected a list, found {describe(value)}")
+            return
+        entries = [self._entry(item, section, (*path, index)) for index, item in enumerate(value.items)]
+        self.layer[path] = Given(value=tuple(entries), origin=_origin(member))
+
+    def _entry(self, node: Node, section: Section, path: Place) -> dict[str, Any]:
+        self.positions[path] = node.position
+        if not isinstance(node, Mapping):
+            self.error(node.position, path, f"expected a mapping, found {describe(node)}")
+            return {}
+        entry: dict[str, Any] = {}
+        present = set()
+        for member, known in self._known(node, section, path):
+            inner = (*path, known.key.name)
+            self.positions[inner] = member.position
+            present.add(known.key.name)
+            if not isinstance(known, Leaf):
+                raise TypeError(f"the model nests {dotted(inner)} inside a list entry, which is not supported")
+            if _is_null(member.value) and known.key.ours:
+                continue
+            if _is_null(member.value) and known.form is Form.TEXT and known.key.check is Check.NONE:
+                entry[known.key.name] = ""  # The original's reading of an empty pattern.
+                continue
+            try:
+                entry[known.key.name] = read_value(member.value, known)
+            except ValueError as error:
+                self.error(member.value.position, inner, str(error))
+            else:
+                self._warn_of_yaml11(member.value, known, inner)
+        for known in section.members:
+            if isinstance(known, Leaf) and known.required and known.key.name not in present:
+                self.error(node.position, path, f"the key {known.key.name} is missing")
+        return entry
+
+    def _known(self, node: Mapping, section: Section, path: Place) -> list[tuple[Member, Leaf | Section]]:
+        """Return the members that count, in the order in which the original applies them."""
+        last: dict[str, Member] = {}
+        for member in node.members:
+            if member.key in last and not (last[member.key].merged or member.merged):
+                line = last[member.key].position.line
+                self._warn(
+                    member.position, (*path, member.key), f"this key is also on line {line}; the last one counts"
+                )
+            last[member.key] = member
+        known = []
+        # The original turns the file into JSON with sorted keys, so that of two spellings the last in byte order wins.
+        for name in sorted(last):
+            member = last[name]
+            found = section.member(name) or (None if section.exact else _without_case(name, section))
+            if found is None:
+                message = f"unknown key{suggestion(name, section, _names(path))}"
+                self._warn(member.position, (*path, name), message)
+                continue
+            if found.key.name != name:
+                message = f"is read as {found.key.name}; write it so"
+                self._warn(member.position, (*path, name), message, harmless=True)
+            known.append((member, found))
+        return known
+
+    def _warn_of_yaml11(self, node: Node, leaf: Leaf, path: Place) -> None:
+        if leaf.form is Form.BOOLEAN and isinstance(node, Scalar) and node.plain and is_yaml11_boolean(node.text):
+            word = "true" if node.value else "false"
+            self._warn(node.position, path, f"{node.text} is a boolean in YAML 1.1 only; write {word}")
+
+    def _forget(self, path: KeyPath) -> None:
+        """Take back what another spelling of the same key gave."""
+        for given in [given for given in self.layer if given[: len(path)] == path]:
+            del self.layer[given]
+
+    def error(self, position: Position, path: Place, message: str) -> None:
+        self.problems.append(Problem(message=message, where=dotted(path), position=position))
+
+    def _warn(self, position: Position, path: Place, message: str, *, harmless: bool = False) -> None:
+        self.problems.append(
+            Problem(message=message, where=dotted(path), position=position, fatal=False, harmless=harmless)
+        )
+
+
+def _origin(member: Member) -> Origin:
+    return Origin(source=Source.FILE, position=member.position)
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.value is None
+
+
+def _is_empty_text(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.value == ""
+
+
+def _names(path: Place) -> KeyPath:
+    return tuple(part for part in path if isinstance(part, str))
+
+
+def _without_case(name: str, section: Section) -> Leaf | Section | None:
+    folded = name.casefold()
+    return next((member for member in section.members if member.key.name.casefold() == folded), None)

@@ -1,0 +1,129 @@
+"""The effective configuration as a document, shaped like the one that the original logs at its start.
+
+Every key that the program or the file knows is there; one that neither sets is null, durations are Go's text, and empty
+sections are `{}`. Keys that only we have appear where they were given, so that a document made from the original's keys
+alone is the original's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpu_core.config.duration import Duration
+from gpu_core.config.layers import KeyPath, Layer, below, key_path
+from gpu_core.config.model import DEFAULT_RESOURCE
+from gpu_core.config.options import Program
+from gpu_core.config.shape import Section, shape
+
+# These are left out, rather than null, when nothing sets them.
+_OMITTED = tuple(key_path(f"flags.{name}") for name in ("mpsRoot", "nvidiaDriverRoot", "nvidiaDevRoot"))
+_DRIVER_ROOT = key_path("flags.nvidiaDriverRoot")
+_DEV_ROOT = key_path("flags.nvidiaDevRoot")
+_GFD = key_path("flags.gfd")
+_FAIL = "failRequestsGreaterThanOne"
+
+
+def document(layer: Layer, program: Program[Any], mig_resources: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+    """Return the effective configuration.
+
+    `mig_resources` are the patterns and names of the MIG resources that the node turned out to have, for programs that
+    advertise resources.
+    """
+    top = shape()
+    result: dict[str, Any] = {"version": "v1"}
+    for member in top.members[1:]:
+        if isinstance(member, Section):
+            section = _section(layer, program, member)
+            if section or not member.key.ours:
+                result[member.key.name] = section
+    # The patterns that stand for the defaults are spelled out by those who advertise.
+    if program.advertises:
+        resources = result["resources"]
+        resources["gpus"] = resources["gpus"] or [{"pattern": "*", "name": DEFAULT_RESOURCE}]
+        if mig_resources and not resources.get("mig"):
+            resources["mig"] = [{"pattern": pattern, "name": name} for pattern, name in mig_resources]
+    return result
+
+
+def plain(value: Any) -> Any:
+    """Return a layer's value as JSON knows values."""
+    if isinstance(value, Duration):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items()}
+    return [plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _section(layer: Layer, program: Program[Any], section: Section) -> dict[str, Any]:
+    match section.key.name:
+        case "flags":
+            return _flags(layer, program, section)
+        case "resources":
+            return _resources(layer, section)
+        case "sharing":
+            return _sharing(layer, section)
+    return {name: value for name, value in _given(layer, section, (section.key.name,)).items() if value}
+
+
+def _flags(layer: Layer, program: Program[Any], section: Section, path: KeyPath = ("flags",)) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for member in section.members:
+        inner = (*path, member.key.name)
+        if isinstance(member, Section):
+            # Only gpu-feature-discovery tells of its own part.
+            if inner != _GFD or program.obeys(_GFD):
+                result[member.key.name] = _flags(layer, program, member, inner)
+        elif inner in layer:
+            result[member.key.name] = plain(layer[inner].value)
+        elif program.option_for(inner) is not None and not member.key.ours:
+            result[member.key.name] = plain(member.default)
+        elif not member.key.ours and inner not in _OMITTED:
+            result[member.key.name] = None
+    if path == ("flags",):
+        _default_dev_root(result)
+    return result
+
+
+def _default_dev_root(flags: dict[str, Any]) -> None:
+    dev_root = flags.pop(_DEV_ROOT[-1], None) or flags.get(_DRIVER_ROOT[-1])
+    if dev_root is not None:
+        flags[_DEV_ROOT[-1]] = dev_root
+
+
+def _resources(layer: Layer, section: Section) -> dict[str, Any]:
+    result = _given(layer, section, ("resources",))
+    return {"gpus": result.get("gpus") or None, **({"mig": result["mig"]} if result.get("mig") else {})}
+
+
+def _sharing(layer: Layer, section: Section) -> dict[str, Any]:
+    result: dict[str, Any] = {"timeSlicing": {}}
+    for member in section.members:
+        path = ("sharing", member.key.name)
+        if isinstance(member, Section) and below(layer, path):
+            shared = _given(layer, member, path)
+            renaming = shared.get("renameByDefault", False)
+            shared["resources"] = [_shared(entry, renaming=renaming) for entry in shared.get("resources", [])]
+            if path == ("sharing", "mps"):
+                shared.setdefault(_FAIL, True)
+            result[member.key.name] = {name: value for name, value in shared.items() if value or name == _FAIL}
+    return result
+
+
+def _shared(entry: Mapping[str, Any], *, renaming: bool) -> dict[str, Any]:
+    rename = entry.get("rename") or (f"{entry['name']}.shared" if renaming else None)
+    known = {"name": entry["name"], **({"rename": rename} if rename else {})}
+    return {**known, "devices": entry.get("devices", "all"), "replicas": entry["replicas"], **_ours(entry, known)}
+
+
+def _ours(entry: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key not in known and key not in ("devices", "replicas")}
+
+
+def _given(layer: Layer, section: Section, path: KeyPath) -> dict[str, Any]:
+    result = {}
+    for member in section.members:
+        inner = (*path, member.key.name)
+        if inner in layer:
+            result[member.key.name] = plain(layer[inner].value)
+    return result

@@ -1,0 +1,145 @@
+"""One program's configuration and settings from its command line, its environment and its config file.
+
+`load` is what a program calls at start, and `Loaded.reload` on SIGHUP: the same arguments, the file read again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from gpu_core.config.build import build_config, build_settings
+from gpu_core.config.custom import without_custom_resources
+from gpu_core.config.document import MAX_BYTES
+from gpu_core.config.effective import document
+from gpu_core.config.environment import environment_layer
+from gpu_core.config.flags import CommandLine, flag_layer, read_flags
+from gpu_core.config.layers import DEFAULT_ORIGIN, Layer, Origin, key_path, union
+from gpu_core.config.model import Config
+from gpu_core.config.options import Program
+from gpu_core.config.parse import Parsed, parse_text
+from gpu_core.config.problems import Problem
+from gpu_core.config.rules import judge_config, judge_settings, judge_words
+from gpu_core.errors import ConfigError
+
+S = TypeVar("S")
+
+_CONFIG_FILE = ("--config-file",)
+_STRICT = ("--config-strict",)
+_MOST_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded(Generic[S]):
+    """Everything a program was told.
+
+    `layer` holds each value that was given, with its origin. `config_text_digest` is the SHA-256 of the config file's
+    bytes in hexadecimal, of nothing when there is no file. `refused` is what `raise_refused` raises.
+    """
+
+    program: Program[S]
+    config: Config
+    settings: S
+    layer: Layer
+    warnings: tuple[str, ...]
+    config_text_digest: str
+    argv: tuple[str, ...]
+    environ: Mapping[str, str]
+    refused: tuple[Problem, ...] = ()
+
+    @property
+    def origins(self) -> Mapping[str, Origin]:
+        """Where each given value came from, by dotted key (`flags.migStrategy`) or flag (`--kubelet-socket`)."""
+        return {".".join(path): given.origin for path, given in self.layer.items()}
+
+    def given(self, name: str) -> bool:
+        """Whether a key (`flags.gfd.outputFile`) or a flag (`--node-name`) was given anywhere."""
+        return self.origin(name) != DEFAULT_ORIGIN
+
+    def origin(self, name: str) -> Origin:
+        """Return where the value of a key or a flag comes from."""
+        path = (name,) if name.startswith("--") else key_path(name)
+        return self.layer[path].origin if path in self.layer else DEFAULT_ORIGIN
+
+    def effective(self, mig_resources: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+        """Return the document for the log line at start; see `gpu_core.config.effective.document`."""
+        return document(self.layer, self.program, mig_resources)
+
+    def raise_refused(self) -> None:
+        """Raise ConfigError for what this program refuses only after it has logged its configuration."""
+        if self.refused:
+            raise config_error(self.refused, "")
+
+    def reload(self) -> Loaded[S]:
+        """Load again from the same arguments; raises as `load` does."""
+        return load(self.program, self.argv, self.environ)
+
+
+def load(program: Program[S], argv: Sequence[str], environ: Mapping[str, str]) -> Loaded[S]:
+    """Return what a program was told by its flags, its variables and its config file.
+
+    `argv` is without the program's name. Raises UsageError for a malformed command line, ConfigError with every problem
+    of file, variables and flags otherwise.
+    """
+    return load_line(program, read_flags(program.options, argv), argv, environ)
+
+
+def load_line(program: Program[S], line: CommandLine, argv: Sequence[str], environ: Mapping[str, str]) -> Loaded[S]:
+    """Do what `load` does with a command line that was taken apart already."""
+    from_flags, flag_problems = flag_layer(line)
+    from_environment, environment_problems = environment_layer(program.options, environ)
+    outside = union(from_environment, from_flags)
+    file = str(outside[_CONFIG_FILE].value) if program.reads_config and _CONFIG_FILE in outside else ""
+    parsed, digest = read_config_file(file) if file else (Parsed(), hashlib.sha256(b"").hexdigest())
+    merged = union(parsed.layer, outside)
+
+    layer, ignored = without_custom_resources(merged, parsed.positions)
+    problems = parsed.problems + environment_problems + flag_problems + judge_words(layer, program, parsed.positions)
+    if problems.errors:
+        raise config_error(problems.errors, file)
+    config = build_config(layer)
+    settings = build_settings(layer, program.options, program.settings)
+    problems = problems + judge_config(config, layer, program) + judge_settings(settings, program) + ignored
+    if _STRICT in outside and outside[_STRICT].value:
+        problems = problems.strict()
+    if problems.errors:
+        raise config_error(problems.errors, file)
+    return Loaded(
+        program=program,
+        config=config,
+        settings=settings,
+        layer=layer,
+        warnings=tuple(str(problem) for problem in problems.warnings),
+        config_text_digest=digest,
+        argv=tuple(argv),
+        environ=dict(environ),
+        refused=problems.late,
+    )
+
+
+def read_config_file(file: str) -> tuple[Parsed, str]:
+    """Read and parse a config file; return it with the SHA-256 of its bytes.
+
+    Raises ConfigError when it cannot be read; what is wrong inside is in the result.
+    """
+    try:
+        with Path(file).open("rb") as stream:
+            # One byte more than allowed is enough to see that there is too much.
+            data = stream.read(MAX_BYTES + 1)
+    except IsADirectoryError as error:
+        raise ConfigError(f"The config file {file} is a directory; name a file in it.") from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ConfigError(f"The config file {file} cannot be read: {reason}.") from error
+    return parse_text(data, file), hashlib.sha256(data).hexdigest()
+
+
+def config_error(errors: Sequence[Problem], file: str) -> ConfigError:
+    """Return one error that tells all problems."""
+    lines = [str(problem) for problem in errors]
+    shown = [*lines[:_MOST_SHOWN], *([f"and {len(lines) - _MOST_SHOWN} more"] if len(lines) > _MOST_SHOWN else [])]
+    subject = f"The configuration in {file} cannot be used" if file else "The configuration cannot be used"
+    return ConfigError(f"{subject}: {len(lines)} problem{'s' if len(lines) > 1 else ''} found.", shown)

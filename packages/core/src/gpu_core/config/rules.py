@@ -1,0 +1,122 @@
+"""What must hold between values once all layers are merged, judged for one program.
+
+A program refuses what it obeys. What only another program obeys is a warning to it, so that one shared file never stops
+a program over a key that is none of its business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gpu_core.config.build import is_word
+from gpu_core.config.decode import Place
+from gpu_core.config.layers import DEFAULT_ORIGIN, Layer, Origin, Position, dotted, key_path
+from gpu_core.config.model import Config
+from gpu_core.config.options import Program
+from gpu_core.config.problems import Problem, Problems
+from gpu_core.config.shape import Form, Leaf, Section, Words, at
+from gpu_core.config.words import MigStrategy, SharingStrategy
+
+_DISCOVERY = key_path("flags.deviceDiscoveryStrategy")
+_MIG_STRATEGY = key_path("flags.migStrategy")
+_MPS = key_path("sharing.mps.resources")
+_MPS_ROOT = key_path("flags.mpsRoot")
+_CHANNELS = key_path("imex.channelIDs")
+_VALID_CHANNELS = ((), (0,))
+
+
+def judge_words(layer: Layer, program: Program[Any], positions: Mapping[Place, Position]) -> Problems:
+    """Find every word that does not exist, and every one that this program cannot follow."""
+    problems: list[Problem] = []
+    for path, given in layer.items():
+        option = program.option_for(path)
+        if option is not None and option.key is None:
+            if option.words is not None and (given.value or option.form is not Form.WORD):
+                problems += _unknown(given.value, option.words, str(given.origin), None, fatal=True)
+            continue
+        member = at(path)
+        fatal = program.obeys(path)
+        if isinstance(member, Section):
+            problems += _entry_words(given.value, member, path, positions, fatal=fatal)
+        elif member.words is not None:
+            allowed = program.discovery if path == _DISCOVERY else ()
+            where, position = _place(path, given.origin)
+            late = path in program.late
+            problems += _unknown(given.value, member.words, where, position, fatal=fatal, late=late, allowed=allowed)
+    return Problems(tuple(problems))
+
+
+def judge_config(config: Config, layer: Layer, program: Program[Any]) -> Problems:
+    """Find values that do not go together."""
+    problems: list[Problem] = []
+
+    def refuse(path: tuple[str, ...], message: str, *, fatal: bool) -> None:
+        where, position = _place(path, layer[path].origin if path in layer else DEFAULT_ORIGIN)
+        problems.append(Problem(message=message, where=where, position=position, fatal=fatal))
+
+    if config.imex.channel_ids not in _VALID_CHANNELS:
+        found = list(config.imex.channel_ids)
+        refuse(_CHANNELS, f"{found} cannot be injected; only [] and [0] are allowed", fatal=program.obeys(_CHANNELS))
+    if config.sharing.strategy is SharingStrategy.MPS:
+        obeys = program.obeys(_MPS)
+        if config.flags.mig_strategy is MigStrategy.MIXED:
+            message = "MPS cannot share MIG devices; with sharing.mps, the MIG strategy must be none or single"
+            refuse(_MIG_STRATEGY, message, fatal=obeys)
+        # The control daemon works in its own directory, and gpu-feature-discovery in none.
+        if not config.flags.mps_root and program.obeys(_MPS_ROOT):
+            refuse(
+                _MPS_ROOT, "sharing.mps needs the directory that daemons and clients share; set --mps-root", fatal=True
+            )
+    return Problems(tuple(problems))
+
+
+def judge_settings(settings: object, program: Program[Any]) -> Problems:
+    """Find settings that must be given and are not."""
+    return Problems(
+        tuple(
+            Problem(message=f"is needed; give it a value, or set {option.variables[0]}", where=f"--{option.name}")
+            for option in program.options
+            if option.required and not getattr(settings, option.attribute)
+        )
+    )
+
+
+def _place(path: tuple[str | int, ...], origin: Origin) -> tuple[str, Position | None]:
+    if origin.position is None and origin.name:
+        return str(origin), None
+    return dotted(path), origin.position
+
+
+def _entry_words(
+    entries: tuple[Mapping[str, Any], ...],
+    section: Section,
+    path: Place,
+    positions: Mapping[Place, Position],
+    *,
+    fatal: bool,
+) -> Iterator[Problem]:
+    for index, entry in enumerate(entries):
+        for member in section.members:
+            if isinstance(member, Leaf) and member.words is not None and member.key.name in entry:
+                place = (*path, index, member.key.name)
+                word = entry[member.key.name]
+                yield from _unknown(word, member.words, dotted(place), positions.get(place), fatal=fatal)
+
+
+def _unknown(
+    value: str | tuple[str, ...],
+    words: Words,
+    where: str,
+    position: Position | None,
+    *,
+    fatal: bool,
+    late: bool = False,
+    allowed: tuple[str, ...] = (),
+) -> Iterator[Problem]:
+    choices = allowed or tuple(word.value for word in words)
+    for word in (value,) if isinstance(value, str) else value:
+        if is_word(words, word) and word in choices:
+            continue
+        message = f"{word!r} is not allowed; use {', '.join(choices[:-1])} or {choices[-1]}"
+        yield Problem(message=message, where=where, position=position, fatal=fatal, late=late)

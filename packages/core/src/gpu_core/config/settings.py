@@ -1,0 +1,308 @@
+"""What a program can be told that has no place in the shared config file, one frozen dataclass for each program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gpu_core.config.options import Group, setting
+from gpu_core.config.words import FallbackStrategy, LabelDestination, LabelFormat, LogFormat, LogLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationSettings:
+    """What every program knows."""
+
+    log_level: LogLevel = setting(
+        "log-level",
+        ["LOG_LEVEL"],
+        "Least severity that is logged.",
+        default=LogLevel.INFO,
+        group=Group.OPERATION,
+        ours=True,
+    )
+    log_format: LogFormat = setting(
+        "log-format",
+        ["LOG_FORMAT"],
+        "Log lines as JSON for collectors or as text for people.",
+        default=LogFormat.JSON,
+        group=Group.OPERATION,
+        ours=True,
+    )
+    metrics_address: str = setting(
+        "metrics-address",
+        ["METRICS_ADDRESS"],
+        "Address for /metrics, /healthz and /readyz, such as `:9400`; empty for none.",
+        default="",
+        group=Group.OPERATION,
+        ours=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfiguredSettings(OperationSettings):
+    """What every program knows that reads the config file."""
+
+    config_file: str = setting(
+        "config-file",
+        ["CONFIG_FILE"],
+        "Config file in YAML or JSON; flags and variables win over it.",
+        default="",
+        group=Group.CONFIGURATION,
+    )
+    config_strict: bool = setting(
+        "config-strict",
+        ["CONFIG_STRICT"],
+        "Refuse a config file with unknown, misplaced or duplicate keys instead of warning.",
+        default=False,
+        group=Group.CONFIGURATION,
+        ours=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HardwareSettings(ConfiguredSettings):
+    """What every program knows that reads hardware."""
+
+    simulated_node: str = setting(
+        "simulated-node",
+        ["SIMULATED_NODE"],
+        "Use a simulated node instead of real GPUs: its name, or a node file.",
+        default="",
+        group=Group.SIMULATION,
+        ours=True,
+    )
+    simulated_events: str = setting(
+        "simulated-events",
+        ["SIMULATED_EVENTS"],
+        "File whose appended lines happen to the simulated node, such as `event 0 xid=79`.",
+        default="",
+        group=Group.SIMULATION,
+        ours=True,
+    )
+
+
+def _kubeconfig() -> Any:
+    doc = "Kubeconfig file; empty for the credentials of the pod."
+    return setting("kubeconfig", ["KUBECONFIG"], doc, default="", group=Group.CLUSTER)
+
+
+def _kube_api_qps() -> Any:
+    doc = "Requests a second to the API server."
+    return setting("kube-api-qps", ["KUBE_API_QPS"], doc, default=5.0, group=Group.CLUSTER)
+
+
+def _kube_api_burst() -> Any:
+    doc = "Requests to the API server at once."
+    return setting("kube-api-burst", ["KUBE_API_BURST"], doc, default=10, group=Group.CLUSTER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginSettings(HardwareSettings):
+    """The device plugin's own settings.
+
+    `cdi_feature_flags` and `cdi_disable_hooks` go to the CDI specifications as they are. The two health check texts
+    are None when their variable is not defined, which differs from an empty one.
+    """
+
+    kubeconfig: str = _kubeconfig()
+    kube_api_qps: float = _kube_api_qps()
+    kube_api_burst: int = _kube_api_burst()
+    kubelet_socket: str = setting(
+        "kubelet-socket",
+        ["KUBELET_SOCKET"],
+        "Socket on which the kubelet accepts registrations; empty to serve without registering.",
+        default="/var/lib/kubelet/device-plugins/kubelet.sock",
+        group=Group.KUBELET,
+    )
+    device_plugin_dir: str = setting(
+        "device-plugin-dir",
+        ["DEVICE_PLUGIN_DIR"],
+        "Directory of the plugin's own sockets, which the kubelet must see under the same path.",
+        default="/var/lib/kubelet/device-plugins",
+        group=Group.KUBELET,
+        ours=True,
+    )
+    cdi_feature_flags: tuple[str, ...] = setting(
+        "cdi-feature-flags",
+        ["CDI_FEATURE_FLAGS"],
+        "Features to switch on in the CDI specifications.",
+        default=(),
+        group=Group.CONTAINERS,
+    )
+    cdi_disable_hooks: tuple[str, ...] = setting(
+        "cdi-disable-hooks",
+        ["CDI_DISABLE_HOOKS"],
+        "Hooks to leave out of the CDI specifications; `all` for every one.",
+        default=(),
+        group=Group.CONTAINERS,
+    )
+    disable_healthchecks: str | None = setting(
+        "",
+        ["DP_DISABLE_HEALTHCHECKS"],
+        "XIDs that do not make a device unhealthy, separated by commas, besides those ignored by default; `all` or "
+        "`xids` for all of them.",
+        default=None,
+        group=Group.DEVICES,
+    )
+    enable_healthchecks: str | None = setting(
+        "",
+        ["DP_ENABLE_HEALTHCHECKS"],
+        "XIDs that make a device unhealthy whatever else says; the same syntax.",
+        default=None,
+        group=Group.DEVICES,
+    )
+    node_name: str = setting(
+        "node-name",
+        ["NODE_NAME"],
+        "Node on which Events and the condition are reported.",
+        default="",
+        group=Group.CLUSTER,
+        ours=True,
+    )
+    node_events: bool = setting(
+        "node-events",
+        ["NODE_EVENTS"],
+        "Report sick GPUs as Kubernetes Events of the node.",
+        default=False,
+        group=Group.CLUSTER,
+        ours=True,
+    )
+    node_condition: str = setting(
+        "node-condition",
+        ["NODE_CONDITION"],
+        "Type of a node condition that tells whether GPUs are sick, such as `GpuUnhealthy`; empty for none.",
+        default="",
+        group=Group.CLUSTER,
+        ours=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GfdSettings(HardwareSettings):
+    """gpu-feature-discovery's own settings. `publish` is None when the config decides."""
+
+    config_file: str = setting(
+        "config-file",
+        ["GFD_CONFIG_FILE", "CONFIG_FILE"],
+        "Config file in YAML or JSON; flags and variables win over it.",
+        default="",
+        group=Group.CONFIGURATION,
+    )
+    kubeconfig: str = _kubeconfig()
+    kube_api_qps: float = _kube_api_qps()
+    kube_api_burst: int = _kube_api_burst()
+    namespace: str = setting(
+        "namespace", ["NAMESPACE"], "Namespace of the NodeFeature object.", default="default", group=Group.CLUSTER
+    )
+    node_name: str = setting(
+        "node-name", ["NODE_NAME"], "Node that the labels belong to.", default="", group=Group.CLUSTER
+    )
+    pod_name: str = setting(
+        "pod-name",
+        ["POD_NAME"],
+        "Our own pod, from which the NodeFeature object's owners are found.",
+        default="",
+        group=Group.CLUSTER,
+    )
+    publish: LabelDestination | None = setting(
+        "publish",
+        ["GFD_PUBLISH"],
+        "Where the labels go; without it, --use-node-feature-api and --output-file decide.",
+        default=None,
+        group=Group.LABELS,
+        ours=True,
+    )
+    publish_fallback: LabelDestination | None = setting(
+        "publish-fallback",
+        ["GFD_PUBLISH_FALLBACK"],
+        "Where the labels go while the cluster has no NodeFeature resource: file or node; without it they wait.",
+        default=None,
+        group=Group.LABELS,
+        ours=True,
+    )
+    keep_output_file: bool = setting(
+        "keep-output-file",
+        ["GFD_KEEP_OUTPUT_FILE"],
+        "Leave the output file in place at the end.",
+        default=False,
+        group=Group.LABELS,
+        ours=True,
+    )
+    format: LabelFormat = setting(
+        "format",
+        ["GFD_FORMAT"],
+        "Form of the labels on standard output.",
+        default=LabelFormat.LABELS,
+        group=Group.LABELS,
+        ours=True,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MpsSettings(HardwareSettings):
+    """The MPS control daemon's own settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigManagerSettings(OperationSettings):
+    """config-manager's settings; it reads no config file itself. `signal` is a signal number."""
+
+    kubeconfig: str = _kubeconfig()
+    kube_api_qps: float = _kube_api_qps()
+    kube_api_burst: int = _kube_api_burst()
+    oneshot: bool = setting(
+        "oneshot", ["ONESHOT"], "Choose a config once and end.", default=False, group=Group.SELECTION
+    )
+    node_name: str = setting(
+        "node-name", ["NODE_NAME"], "Node whose label is watched.", default="", group=Group.CLUSTER, required=True
+    )
+    node_label: str = setting(
+        "node-label",
+        ["NODE_LABEL"],
+        "Label that names the node's config.",
+        default="nvidia.com/device-plugin.config",
+        group=Group.SELECTION,
+        required=True,
+    )
+    config_file_srcdir: str = setting(
+        "config-file-srcdir",
+        ["CONFIG_FILE_SRCDIR"],
+        "Directory with one file for each config.",
+        default="",
+        group=Group.SELECTION,
+        required=True,
+    )
+    config_file_dst: str = setting(
+        "config-file-dst",
+        ["CONFIG_FILE_DST"],
+        "Link that is pointed at the chosen file.",
+        default="",
+        group=Group.SELECTION,
+        required=True,
+    )
+    default_config: str = setting(
+        "default-config", ["DEFAULT_CONFIG"], "Config of nodes without the label.", default="", group=Group.SELECTION
+    )
+    fallback_strategies: tuple[FallbackStrategy, ...] = setting(
+        "fallback-strategies",
+        ["FALLBACK_STRATEGIES"],
+        "What to try in turn without label and default: the config called `default`, the only one there is, or none.",
+        default=(),
+        group=Group.SELECTION,
+    )
+    send_signal: bool = setting(
+        "send-signal",
+        ["SEND_SIGNAL"],
+        "Signal the other program after a change.",
+        default=True,
+        group=Group.SELECTION,
+    )
+    signal: int = setting("signal", ["SIGNAL"], "Number of that signal.", default=1, group=Group.SELECTION)
+    process_to_signal: str = setting(
+        "process-to-signal",
+        ["PROCESS_TO_SIGNAL"],
+        "Name of the program to signal.",
+        default="nvidia-device-plugin",
+        group=Group.SELECTION,
+    )
