@@ -14,7 +14,8 @@ class Device:
 
     `id` is the kubelet's name: the UUID, or `<uuid>::<replica>` for a share. `uuid` is the GPU's or MIG
     device's own (`tegra` and `all` where the platform has none). `index` is `0` or, for MIG, `0:1`.
-    `paths` are the device nodes that the container needs, as seen below the dev root.
+    `paths` are the device nodes that the container needs, as seen below the dev root. `replica` is the number of
+    a share and `replicas` in how many parts its device is shared (None and 1 for a whole device).
     `gpu` is the physical GPU behind it; None on platforms that only have one pseudo device.
     """
 
@@ -24,6 +25,7 @@ class Device:
     paths: tuple[str, ...] = ()
     numa_node: int | None = None
     replica: int | None = None
+    replicas: int = 1
     gpu: Gpu | None = None
     mig: MigDevice | None = None
 
@@ -38,7 +40,7 @@ class Resource:
     """One extended resource, with its devices sorted by id order of advertisement.
 
     `name` is full (`nvidia.com/gpu`). `sharing` tells how its devices are shared (none for whole devices),
-    `replicas` in how many parts (1 for whole devices). `aligned` resources hold whole unshared GPUs, whose
+    `replicas` in how many parts at most (1 for whole devices). `aligned` resources hold whole unshared GPUs, whose
     preferred allocation follows their links; the others follow `policy`.
     """
 

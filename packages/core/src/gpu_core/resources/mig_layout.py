@@ -1,0 +1,73 @@
+"""What the MIG strategies demand of a node's MIG devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gpu_core.config.words import MigStrategy
+from gpu_core.devices.model import Gpu, MigAttributes
+from gpu_core.errors import ResourceError
+
+
+def check_mig_layout(gpus: Sequence[Gpu], strategy: MigStrategy) -> tuple[str, ...]:
+    """Return the warnings that a node's MIG devices deserve under a strategy.
+
+    Only GPUs that could be read are judged: one that fell off the bus says nothing about the layout of the others.
+    Raises ResourceError when the strategy cannot be honoured.
+    """
+    readable = [gpu for gpu in gpus if gpu.usable]
+    empty = [gpu for gpu in readable if gpu.mig_enabled and not gpu.mig_devices]
+    match strategy:
+        case MigStrategy.NONE:
+            return ()
+        case MigStrategy.MIXED:
+            return tuple(
+                f"{_gpu(gpu)} has MIG enabled but no MIG devices, so it offers nothing. Create some, or disable MIG."
+                for gpu in empty
+            )
+        case MigStrategy.SINGLE:
+            _check_uniform(readable, empty)
+            return ()
+
+
+def _check_uniform(gpus: Sequence[Gpu], empty: Sequence[Gpu]) -> None:
+    partitioned = [gpu for gpu in gpus if gpu.mig_enabled]
+    if not partitioned:
+        return
+    if empty:
+        raise ResourceError(
+            f"The MIG strategy single needs MIG devices on every GPU, but {_list(map(_gpu, empty))} has none. Create "
+            "MIG devices on it, or disable MIG on all GPUs."
+        )
+    whole = [gpu for gpu in gpus if not gpu.mig_enabled]
+    if whole:
+        raise ResourceError(
+            "The MIG strategy single needs the same MIG mode on every GPU, but MIG is off on "
+            f"{_list(map(_gpu, whole))} and on on {_list(map(_gpu, partitioned))}. Change the mode of one side, or use "
+            "the strategy mixed."
+        )
+    kinds = _kinds(partitioned)
+    if len(kinds) > 1:
+        raise ResourceError(
+            f"The MIG strategy single needs MIG devices of one kind, but this node has {_list(kinds.values())}. "
+            "Partition every GPU alike, or use the strategy mixed."
+        )
+
+
+def _kinds(gpus: Iterable[Gpu]) -> dict[MigAttributes, str]:
+    """Return one example of each kind of MIG device; equal profiles with unlike engines are unlike kinds."""
+    kinds: dict[MigAttributes, str] = {}
+    for gpu in gpus:
+        for mig in gpu.mig_devices:
+            if not mig.faults:
+                kinds.setdefault(mig.attributes, f"{mig.profile} (device {mig.parent_index}:{mig.index})")
+    return kinds
+
+
+def _gpu(gpu: Gpu) -> str:
+    return f"GPU {gpu.index} ({gpu.uuid})"
+
+
+def _list(texts: Iterable[str]) -> str:
+    *before, last = texts
+    return f"{', '.join(before)} and {last}" if before else last

@@ -1,0 +1,108 @@
+"""Sharing: which devices are divided into how many shares, and under which names those are advertised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from gpu_core.config.model import ReplicatedResource, Sharing
+from gpu_core.config.words import AllocationPolicy, SharingStrategy
+from gpu_core.errors import ResourceError
+from gpu_core.resources.model import Device
+from gpu_core.resources.names import advertised_name
+
+SECTIONS = {SharingStrategy.TIME_SLICING: "timeSlicing", SharingStrategy.MPS: "mps"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """Devices by full resource name after sharing, and the policies that entries ask for.
+
+    The devices of a resource may be whole ones, shares, or both.
+    """
+
+    devices: Mapping[str, tuple[Device, ...]]
+    policies: Mapping[str, AllocationPolicy]
+
+
+def share(pools: Mapping[str, tuple[Device, ...]], sharing: Sharing, *, custom: bool) -> Shares:
+    """Divide the devices of `pools` as `sharing` says.
+
+    An entry whose resource this node does not have is passed over, since one file serves many nodes. Without `custom`
+    an entry always concerns all devices of its resource. Raises ResourceError, naming the entry, for devices that do
+    not exist, that another entry has already, or that are fewer than asked for.
+    """
+    devices: dict[str, list[Device]] = {}
+    policies: dict[str, AllocationPolicy] = {}
+    owners: dict[tuple[str, str], str] = {}
+    for place, entry in _entries(sharing):
+        if entry.name not in pools:
+            continue
+        name = advertised_name(entry, sharing.replicated, custom=custom)
+        chosen = _chosen(entry, pools[entry.name], place) if custom else pools[entry.name]
+        for device in chosen:
+            owner = owners.setdefault((entry.name, device.uuid), place)
+            if custom and owner != place:
+                raise ResourceError(f"{place} shares device {_said(device)}, which {owner} shares already. Keep one.")
+        devices.setdefault(name, []).extend(part for device in chosen for part in _parts(device, entry.replicas))
+        if entry.allocation_policy is not None:
+            policies[name] = entry.allocation_policy
+    for name, pool in pools.items():
+        whole = [device for device in pool if (name, device.uuid) not in owners]
+        if whole:
+            devices.setdefault(name, []).extend(whole)
+    return Shares(devices={name: _in_order(several) for name, several in devices.items()}, policies=policies)
+
+
+def _entries(sharing: Sharing) -> Iterator[tuple[str, ReplicatedResource]]:
+    for number, entry in enumerate(sharing.replicated.resources):
+        yield f"sharing.{SECTIONS[sharing.strategy]}.resources[{number}] ({entry.name})", entry
+
+
+def _chosen(entry: ReplicatedResource, pool: tuple[Device, ...], place: str) -> tuple[Device, ...]:
+    wanted = entry.devices
+    if wanted == "all":
+        return pool
+    if isinstance(wanted, int):
+        if wanted > len(pool):
+            raise ResourceError(
+                f"{place} asks for {wanted} devices, but this node has {len(pool)}. Lower the number, or write `all`."
+            )
+        return pool[:wanted]
+    known = {reference: device for device in pool for reference in (device.uuid, device.index)}
+    chosen: dict[str, Device] = {}
+    for reference in wanted:
+        device = known.get(reference)
+        if device is None:
+            raise ResourceError(
+                f"{place} names device {reference}, which this node does not have under that resource. It has "
+                f"{', '.join(map(_said, pool))}."
+            )
+        if device.uuid in chosen:
+            raise ResourceError(f"{place} names device {_said(device)} twice. Name each device once.")
+        chosen[device.uuid] = device
+    return tuple(device for device in pool if device.uuid in chosen)
+
+
+def _parts(device: Device, replicas: int) -> Iterator[Device]:
+    for number in range(replicas):
+        yield replace(device, id=f"{device.id}::{number}", replica=number, replicas=replicas)
+
+
+def _in_order(devices: list[Device]) -> tuple[Device, ...]:
+    # Two entries may name the same resource: the shares of the larger one then include those of the smaller.
+    larger: dict[str, Device] = {}
+    for device in devices:
+        known = larger.setdefault(device.id, device)
+        if device.replicas > known.replicas:
+            larger[device.id] = device
+    return tuple(sorted(larger.values(), key=lambda device: (_place(device), device.replica or 0)))
+
+
+def _place(device: Device) -> tuple[int, ...]:
+    gpu, mig = device.gpu, device.mig
+    return () if gpu is None else (gpu.index, -1 if mig is None else mig.index)
+
+
+def _said(device: Device) -> str:
+    return f"{device.index} ({device.uuid})"
