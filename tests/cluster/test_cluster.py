@@ -98,6 +98,13 @@ def test_a_list_is_narrowed_by_field_and_label(cluster: Cluster, server: ApiServ
     assert by_field["metadata"]["resourceVersion"] == str(server.store.version)
 
 
+def test_a_list_of_metadata_leaves_spec_and_status_away(cluster: Cluster, server: ApiServer) -> None:
+    server.put_node("a", labels={"x": "1"})
+    (node,) = cluster.list(NODES, metadata_only=True)["items"]
+    assert node["metadata"]["labels"] == {"x": "1"}
+    assert set(node) == {"apiVersion", "kind", "metadata"}
+
+
 @pytest.mark.parametrize(
     ("status", "kind"),
     [

@@ -109,6 +109,7 @@ def test_a_watch_asks_for_bookmarks_and_an_end(cluster: Cluster, server: ApiServ
         pytest.param("[]", id="not an object"),
         pytest.param('{"type":"SURPRISE","object":{}}', id="an unknown type"),
         pytest.param('{"type":"ADDED"}', id="no object"),
+        pytest.param('{"type":"ADDED","object":{"metadata":null}}', id="an object without metadata"),
     ],
 )
 def test_a_line_that_is_no_event_is_unreachable(line: str) -> None:

@@ -65,7 +65,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._serve()
 
-    do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Write no log: the server keeps the requests."""
@@ -140,7 +140,9 @@ class Handler(BaseHTTPRequestHandler):
             case "GET":
                 with store.condition:
                     fits = _selector(request.query)
-                    items = [found for found in store.list(key.collection, key.namespace) if fits(found)]
+                    items = [
+                        _shown(request, found) for found in store.list(key.collection, key.namespace) if fits(found)
+                    ]
                     return {"kind": "List", "metadata": {"resourceVersion": str(store.version)}, "items": items}
             case "POST":
                 return store.create(Key(key.collection, key.namespace, _new_name(request.body)), request.body)
@@ -178,7 +180,7 @@ class Handler(BaseHTTPRequestHandler):
             store.condition.notify_all()
         try:
             for found in filter(fits, first):
-                self._send_event("ADDED", found)
+                self._send_event("ADDED", _shown(request, found))
             while not stopping.is_set() and time.monotonic() < deadline:
                 with store.condition:
                     changes = store.changes_after(seen)
@@ -192,7 +194,7 @@ class Handler(BaseHTTPRequestHandler):
                 for change in changes:
                     seen = change.version
                     if _concerns(change, key) and fits(change.object):
-                        self._send_event(change.type, change.object)
+                        self._send_event(change.type, _shown(request, change.object))
                 if request.query.get("allowWatchBookmarks") == "true":
                     for _ in range(bookmarks):
                         self._send_event("BOOKMARK", {"metadata": {"resourceVersion": str(seen)}})
@@ -300,6 +302,13 @@ def _selector(query: Mapping[str, str]) -> Callable[[Object], bool]:
         )
 
     return fits
+
+
+def _shown(request: Request, found: Object) -> Object:
+    """Return the object as the client asked to see it: whole, or only its metadata."""
+    if "as=PartialObjectMetadata" not in request.headers.get("accept", ""):
+        return found
+    return {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": found["metadata"]}
 
 
 def _status(refusal: Refuse) -> Object:

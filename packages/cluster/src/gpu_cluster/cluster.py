@@ -15,6 +15,10 @@ from gpu_cluster.watching import WatchStream
 REQUEST_TIMEOUT = 30.0
 """Longest silence of a request that is not a watch, in seconds."""
 
+JSON = "application/json"
+ONLY_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+ONLY_METADATA_OF_A_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+
 WATCH_GRACE = 15.0
 """How many seconds after the time that a watch asked for its end is overdue."""
 
@@ -39,10 +43,22 @@ class Cluster:
         return self._request("GET", kind.path(namespace=namespace, name=name))
 
     def list(
-        self, kind: Kind, *, namespace: str | None = None, field_selector: str = "", label_selector: str = ""
+        self,
+        kind: Kind,
+        *,
+        namespace: str | None = None,
+        field_selector: str = "",
+        label_selector: str = "",
+        metadata_only: bool = False,
     ) -> dict[str, Any]:
-        """Return the collection: its `items`, and in `metadata` the resource version to watch from."""
-        return self._request("GET", kind.path(namespace=namespace), query=_selectors(field_selector, label_selector))
+        """Return the collection: its `items`, and in `metadata` the resource version to watch from.
+
+        With `metadata_only` the server leaves spec and status away, which for a Node are most of it; a server that
+        cannot do that sends everything.
+        """
+        query = _selectors(field_selector, label_selector)
+        accept = ONLY_METADATA_OF_A_LIST if metadata_only else JSON
+        return self._request("GET", kind.path(namespace=namespace), query=query, accept=accept)
 
     def create(self, kind: Kind, body: Mapping[str, Any], *, namespace: str | None = None) -> dict[str, Any]:
         """Create an object and return it as stored. Raises ConflictError when it exists."""
@@ -96,10 +112,11 @@ class Cluster:
         field_selector: str = "",
         label_selector: str = "",
         timeout: float = 300.0,
+        metadata_only: bool = False,
     ) -> WatchStream:
         """Open a watch on the changes after `resource_version`; the server ends it after `timeout` seconds.
 
-        Bookmarks are asked for. Raises ExpiredError, here or while iterating, when the version is too old.
+        Bookmarks are asked for, and `metadata_only` is as for `list`. Raises ExpiredError, here or while iterating, when the version is too old.
         """
         query = {
             **_selectors(field_selector, label_selector),
@@ -109,7 +126,8 @@ class Cluster:
             "timeoutSeconds": str(max(1, round(timeout))),
         }
         path = kind.path(namespace=namespace)
-        response = self._transport.send("GET", path, query=query, read_timeout=timeout + WATCH_GRACE)
+        accept = ONLY_METADATA if metadata_only else JSON
+        response = self._transport.send("GET", path, query=query, accept=accept, read_timeout=timeout + WATCH_GRACE)
         return WatchStream(f"GET {path}?watch=true", response)
 
     def close(self) -> None:
@@ -123,12 +141,19 @@ class Cluster:
         *,
         query: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
-        content_type: str = "application/json",
+        content_type: str = JSON,
+        accept: str = JSON,
     ) -> dict[str, Any]:
         import urllib3.exceptions  # noqa: PLC0415
 
         response = self._transport.send(
-            method, path, query=query or {}, body=body, content_type=content_type, read_timeout=REQUEST_TIMEOUT
+            method,
+            path,
+            query=query or {},
+            body=body,
+            content_type=content_type,
+            accept=accept,
+            read_timeout=REQUEST_TIMEOUT,
         )
         try:
             document = json.loads(response.data)

@@ -49,6 +49,7 @@ class Transport:
         query: Mapping[str, str],
         body: Any = None,
         content_type: str = "application/json",
+        accept: str = "application/json",
         read_timeout: float,
     ) -> Any:
         """Send one request and return urllib3's response, whose body has not been read yet.
@@ -64,7 +65,7 @@ class Transport:
             self._sleep(wait)
         client = self._current_client()
         request = f"{method} {path}"
-        headers = {"Accept": "application/json"}
+        headers = {"Accept": accept}
         if body is not None:
             headers["Content-Type"] = content_type
         serialized = client.param_serialize(

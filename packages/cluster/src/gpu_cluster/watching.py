@@ -33,7 +33,7 @@ class WatchEvent:
     @property
     def resource_version(self) -> str:
         """The version to go on from after this event."""
-        version: str = self.object.get("metadata", {}).get("resourceVersion", "")
+        version: str = self.object["metadata"].get("resourceVersion", "")
         return version
 
 
@@ -44,6 +44,8 @@ def parse_event(request: str, line: str) -> WatchEvent:
         kind, content = document["type"], document["object"]
         if kind == "ERROR":
             raise from_status(request, content, code=int(content.get("code") or 500))
+        if not isinstance(content["metadata"], dict):
+            raise TypeError("metadata is no object")
         return WatchEvent(type=EventType(kind), object=content)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UnreachableError(f"The API server sent a broken line for {request}: {line[:80]!r}", status=0) from error
