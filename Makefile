@@ -67,8 +67,13 @@ protos: .venv/.synced ## Generate the Python code of protos/
 	$(BIN)/python scripts/protos.py
 
 .PHONY: chart
-chart: .venv/.synced ## Check the Helm chart and render it
-	$(BIN)/python scripts/chart.py
+chart: .venv/.synced ## Check the Helm chart and package it into dist/ (NFD=1: with Node Feature Discovery)
+	$(BIN)/python scripts/package_chart.py $(if $(NFD),--nfd)
+
+.PHONY: manifests
+manifests: .venv/.synced ## Generate charts/static and the table of the chart's values
+	$(BIN)/python scripts/chart_docs.py
+	$(BIN)/python scripts/manifests.py
 
 .PHONY: images
 images: ## Build the container images

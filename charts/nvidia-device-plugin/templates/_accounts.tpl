@@ -1,0 +1,35 @@
+{{/*
+Who may do what: service accounts of the installed components, and the API rights that each needs.
+*/}}
+
+{{/* The installed components as {"components": [...]}. */}}
+{{- define "gpusuite.installed" -}}
+{{- $installed := list -}}
+{{- if .Values.devicePlugin.enabled }}{{ $installed = append $installed "devicePlugin" }}{{ end -}}
+{{- if .Values.gfd.enabled }}{{ $installed = append $installed "gfd" }}{{ end -}}
+{{- if eq (include "gpusuite.mpsEnabled" .) "true" }}{{ $installed = append $installed "mps" }}{{ end -}}
+{{- if eq (include "gpusuite.configMode" .) "daemonset" }}{{ $installed = append $installed "configManager" }}{{ end -}}
+{{- dict "components" $installed | toJson -}}
+{{- end -}}
+
+{{/* (list ROOT COMPONENTS) → a list of subjects, each account once. */}}
+{{- define "gpusuite.subjects" -}}
+{{- $root := index . 0 -}}
+{{- $accounts := list -}}
+{{- range index . 1 }}{{ $accounts = append $accounts (include "gpusuite.serviceAccountName" (list $root .)) }}{{ end -}}
+{{- range uniq $accounts }}
+- kind: ServiceAccount
+  name: {{ . }}
+  namespace: {{ include "gpusuite.namespace" $root }}
+{{- end -}}
+{{- end -}}
+
+{{/* The components that read their Node: the plugin always had the right, the others where a config manager runs. */}}
+{{- define "gpusuite.nodeReaders" -}}
+{{- $readers := list -}}
+{{- $mode := include "gpusuite.configMode" . -}}
+{{- range (include "gpusuite.installed" . | fromJson).components -}}
+{{- if or (eq . "devicePlugin") (eq . "configManager") (eq $mode "sidecar") }}{{ $readers = append $readers . }}{{ end -}}
+{{- end -}}
+{{- dict "components" $readers | toJson -}}
+{{- end -}}

@@ -1,0 +1,174 @@
+{{/*
+Parts of pods that components have in common. All take (list ROOT COMPONENT) unless they say otherwise.
+*/}}
+
+{{/* (list VALUE-OF-COMPONENT VALUE-FOR-ALL): a component's own word counts even when it is empty. */}}
+{{- define "gpusuite.ownOrCommon" -}}
+{{- $chosen := ternary (index . 1) (index . 0) (kindIs "invalid" (index . 0)) -}}
+{{- if $chosen }}{{ toYaml $chosen }}{{ end -}}
+{{- end -}}
+
+{{- define "gpusuite.daemonSetHead" -}}
+{{- $root := index . 0 -}}
+{{- $own := get $root.Values (index . 1) -}}
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: {{ include "gpusuite.componentName" . }}
+  namespace: {{ include "gpusuite.namespace" $root }}
+  labels:
+    {{- include "gpusuite.componentLabels" . | nindent 4 }}
+spec:
+  selector:
+    matchLabels:
+      {{- include "gpusuite.selectorLabels" . | nindent 6 }}
+  {{- with include "gpusuite.ownOrCommon" (list $own.updateStrategy $root.Values.updateStrategy) }}
+  updateStrategy:
+    {{- . | nindent 4 }}
+  {{- end }}
+{{- end -}}
+
+{{- define "gpusuite.podMetadata" -}}
+{{- $root := index . 0 -}}
+{{- $own := get $root.Values (index . 1) -}}
+labels:
+  {{- include "gpusuite.podLabels" . | nindent 2 }}
+{{- with mergeOverwrite (dict) ($root.Values.podAnnotations | default dict) ($own.podAnnotations | default dict) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Whether pods of the component talk to the API server, and so carry a token. */}}
+{{- define "gpusuite.usesApi" -}}
+{{- $root := index . 0 -}}
+{{- $labels := and (eq (index . 1) "gfd") (ne ($root.Values.gfd.output | default "") "file") -}}
+{{- $reports := and (eq (index . 1) "devicePlugin") (or $root.Values.devicePlugin.nodeEvents $root.Values.devicePlugin.nodeCondition) -}}
+{{- or $labels (not (empty $reports)) (eq (index . 1) "configManager") (eq (include "gpusuite.configMode" $root) "sidecar") -}}
+{{- end -}}
+
+{{/* Scheduling and identity: everything of a pod's spec that is not containers and volumes. */}}
+{{- define "gpusuite.podSpec" -}}
+{{- $root := index . 0 -}}
+{{- $name := index . 1 -}}
+{{- $own := get $root.Values $name -}}
+serviceAccountName: {{ include "gpusuite.serviceAccountName" . }}
+automountServiceAccountToken: {{ include "gpusuite.usesApi" . }}
+{{- with include "gpusuite.ownOrCommon" (list $own.priorityClassName $root.Values.priorityClassName) }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- if and (ne $name "configManager") (not $root.Values.simulatedNode) }}
+{{- with $root.Values.runtimeClassName | default (ternary "nvidia" "" $root.Values.runtimeClass.create) }}
+runtimeClassName: {{ . }}
+{{- end }}
+{{- end }}
+{{- with $root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if $own.enableHostNetwork }}
+hostNetwork: true
+dnsPolicy: ClusterFirstWithHostNet
+{{- end }}
+{{- with $root.Values.podSecurityContext }}
+securityContext:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- $selector := include "gpusuite.ownOrCommon" (list $own.nodeSelector $root.Values.nodeSelector) | fromYaml }}
+{{- if and (eq $name "mps") (not $root.Values.simulatedNode) }}
+{{- $_ := set $selector "nvidia.com/mps.capable" "true" }}
+{{- end }}
+{{- with $selector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- $affinity := ternary dict $root.Values.affinity (not (empty $root.Values.simulatedNode)) }}
+{{- with include "gpusuite.ownOrCommon" (list $own.affinity $affinity) }}
+affinity:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- with include "gpusuite.ownOrCommon" (list $own.tolerations $root.Values.tolerations) }}
+tolerations:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Requests that a node always has room for; limits far above what was measured. MPS servers share their pod's. */}}
+{{- define "gpusuite.resources" -}}
+{{- $root := index . 0 -}}
+{{- $own := (get $root.Values (index . 1)).resources -}}
+{{- $builtin := dict
+  "devicePlugin" (dict "requests" (dict "cpu" "10m" "memory" "64Mi") "limits" (dict "memory" "512Mi"))
+  "gfd" (dict "requests" (dict "cpu" "10m" "memory" "96Mi") "limits" (dict "memory" "512Mi"))
+  "mps" (dict "requests" (dict "cpu" "10m" "memory" "64Mi"))
+  "configManager" (dict "requests" (dict "cpu" "5m" "memory" "64Mi") "limits" (dict "memory" "256Mi"))
+-}}
+{{- include "gpusuite.ownOrCommon" (list $own ($root.Values.resources | default (get $builtin (index . 1)))) -}}
+{{- end -}}
+
+{{/* Image, policy, security context and resources of a component's main container. */}}
+{{- define "gpusuite.containerBasics" -}}
+image: {{ include "gpusuite.image" . }}
+imagePullPolicy: {{ include "gpusuite.pullPolicy" . }}
+securityContext:
+  {{- include "gpusuite.securityContext" . | nindent 2 }}
+{{- with include "gpusuite.resources" . }}
+resources:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "gpusuite.healthEndpoints" -}}
+{{- $values := (index . 0).Values -}}
+{{- if $values.metrics.enabled -}}
+ports:
+  - name: metrics
+    containerPort: {{ include "gpusuite.port" . }}
+{{- with $values.probes.liveness }}
+livenessProbe:
+  httpGet:
+    path: /healthz
+    port: metrics
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $values.probes.readiness }}
+readinessProbe:
+  httpGet:
+    path: /readyz
+    port: metrics
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+{{- end -}}
+
+{{/*
+(list ROOT COMPONENT ENTRIES): an `env` list. ENTRIES are (list NAME VALUE), left away when VALUE is null or empty, or
+(dict "name" … "valueFrom" …). The user's variables follow, each in place of ours of that name.
+*/}}
+{{- define "gpusuite.env" -}}
+{{- $root := index . 0 -}}
+{{- $extra := (get $root.Values (index . 1)).env | default list -}}
+{{- $taken := list -}}
+{{- range $extra }}{{ $taken = append $taken .name }}{{ end -}}
+{{- $env := list -}}
+{{- range index . 2 -}}
+{{- $entry := . -}}
+{{- if kindIs "slice" . -}}
+{{- $value := index . 1 -}}
+{{- if kindIs "slice" $value }}{{ $value = join "," $value }}{{ end -}}
+{{- $given := not (or (kindIs "invalid" $value) (and (kindIs "string" $value) (eq $value ""))) -}}
+{{- $entry = ternary (dict "name" (index . 0) "value" (toString $value)) dict $given -}}
+{{- end -}}
+{{- if and $entry (not (has (get $entry "name") $taken)) }}{{ $env = append $env $entry }}{{ end -}}
+{{- end -}}
+{{- concat $env $extra | toYaml -}}
+{{- end -}}
+
+{{/* (list NAME FIELD): a variable that holds a field of the pod. */}}
+{{- define "gpusuite.fieldVariable" -}}
+{{- dict "name" (index . 0) "valueFrom" (dict "fieldRef" (dict "fieldPath" (index . 1))) | toJson -}}
+{{- end -}}
+
+{{- define "gpusuite.metricsAddress" -}}
+{{- if (index . 0).Values.metrics.enabled }}:{{ include "gpusuite.port" . }}{{ end -}}
+{{- end -}}

@@ -1,0 +1,118 @@
+"""Generate docs/reference/chart-values.md from the comments in values.yaml, or --check that it is up to date.
+
+The comment directly above a key documents it; a line `# ---- Title ----` starts a section.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+VALUES = ROOT / "charts/nvidia-device-plugin/values.yaml"
+REFERENCE = ROOT / "docs/reference/chart-values.md"
+# Longer defaults are better read in the file itself.
+LONGEST_DEFAULT = 60
+
+HEAD = """# Values of the chart
+
+Generated from `charts/nvidia-device-plugin/values.yaml` by `make manifests`; edit the comments there.
+
+`null` means "not given": the config file decides, or the program's own default. Values under `devicePlugin`, `gfd`,
+`mps` and `configManager` win over those for all components. A value that does not exist, or a word that a value does
+not know, is refused by `values.schema.json` before anything is installed.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """One documented value: its path in dots, its default, and its meaning."""
+
+    section: str
+    path: str
+    default: Any
+    meaning: str
+
+
+def main() -> int:
+    """Write the page, or compare it; the exit code is 1 where the committed one is stale."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing, fail when the page is stale")
+    check: bool = parser.parse_args().check
+
+    text = page(tuple(documented(VALUES.read_text())))
+    if not check:
+        REFERENCE.parent.mkdir(parents=True, exist_ok=True)
+        REFERENCE.write_text(text)
+        return 0
+    if REFERENCE.exists() and REFERENCE.read_text() == text:
+        return 0
+    print(
+        f"{REFERENCE.relative_to(ROOT)} does not match values.yaml. Run `make manifests` and commit.", file=sys.stderr
+    )
+    return 1
+
+
+def documented(text: str) -> Iterator[Value]:
+    """Yield every value that has a comment, in the order of the file."""
+    values = yaml.safe_load(text)
+    section, comment = "", list[str]()
+    parents: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        if heading := re.fullmatch(r"# ---- (.+?) -+", line):
+            section, comment = heading[1], []
+        elif words := re.fullmatch(r" *# ?(.*)", line):
+            comment.append(words[1])
+        elif key := re.match(r"( *)([A-Za-z]\w*):", line):
+            parents = [parent for parent in parents if parent[0] < len(key[1])]
+            parents.append((len(key[1]), key[2]))
+            names = [name for _, name in parents]
+            if comment and (found := look_up(values, names)) is not MISSING:
+                yield Value(section=section, path=".".join(names), default=found, meaning=" ".join(comment))
+            comment = []
+        else:
+            comment = []
+
+
+MISSING = object()
+
+
+def look_up(values: Any, names: list[str]) -> Any:
+    """Give the value at this path; MISSING where keys inside of lists only look like one."""
+    for name in names:
+        if not isinstance(values, dict) or name not in values:
+            return MISSING
+        values = values[name]
+    return values
+
+
+def page(values: tuple[Value, ...]) -> str:
+    """Lay out the values as one table for each section."""
+    lines = [HEAD]
+    for section in dict.fromkeys(value.section for value in values):
+        lines += [f"## {section}", "", "| value | default | meaning |", "|---|---|---|"]
+        lines += [
+            f"| `{value.path}` | {shown(value.default)} | {value.meaning.replace('|', '&#124;')} |"
+            for value in values
+            if value.section == section
+        ]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def shown(default: Any) -> str:
+    """Write a default as JSON, or say that it is long."""
+    text = json.dumps(default)
+    return f"`{text}`" if len(text) <= LONGEST_DEFAULT else "in the file"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""Generate charts/static/ from the chart: manifests for `kubectl apply`, or --check that they are up to date.
+
+Each is one rendering of the chart, without what only Helm needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import chart_tools
+import yaml
+
+ROOT = chart_tools.ROOT
+CHART = ROOT / "charts/nvidia-device-plugin"
+STATIC = ROOT / "charts/static"
+NAMESPACE = "kube-system"
+# Names come out without a release's name in front.
+RELEASE = "nvidia-device-plugin"
+# Labels that only make sense for a release of Helm's.
+HELM_LABELS = ("helm.sh/chart", "app.kubernetes.io/managed-by")
+
+Values = dict[str, Any]
+GFD_ONLY: Values = {"devicePlugin": {"enabled": False}, "gfd": {"enabled": True, "output": "nodeFeature"}}
+SHARING = """\
+version: v1
+sharing:
+  timeSlicing:
+    resources:
+      - name: nvidia.com/gpu
+        replicas: 4
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """One file: what it is for, and the values it is rendered from."""
+
+    purpose: str
+    values: Values = field(default_factory=dict)
+    job: bool = False
+
+
+MANIFESTS = {
+    "nvidia-device-plugin.yaml": Manifest(
+        purpose="The device plugin alone, on every node with a GPU.", values={"mps": {"enabled": False}}
+    ),
+    "nvidia-device-plugin-with-config-map.yaml": Manifest(
+        purpose="The device plugin with configs to choose from by the node label nvidia.com/device-plugin.config.",
+        values={
+            "mps": {"enabled": False},
+            "config": {"map": {"default": "version: v1\n", "time-slicing": SHARING}},
+        },
+    ),
+    "gpu-feature-discovery.yaml": Manifest(purpose="Node labels for whole GPUs.", values=GFD_ONLY),
+    "gpu-feature-discovery-mig-single.yaml": Manifest(
+        purpose="Node labels where MIG devices are served as nvidia.com/gpu.",
+        values={**GFD_ONLY, "migStrategy": "single"},
+    ),
+    "gpu-feature-discovery-mig-mixed.yaml": Manifest(
+        purpose="Node labels where MIG devices have resources of their own.",
+        values={**GFD_ONLY, "migStrategy": "mixed"},
+    ),
+    "gpu-feature-discovery-job.yaml": Manifest(
+        purpose="The labels of one node, once: put the node's name in place of NODE_NAME.", values=GFD_ONLY, job=True
+    ),
+}
+
+
+def main() -> int:
+    """Write the files, or compare them; the exit code is 1 where a committed one is stale or Helm is missing."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing, fail when a file is stale")
+    check: bool = parser.parse_args().check
+
+    try:
+        tools = chart_tools.ensure()
+    except chart_tools.ToolsMissingError as error:
+        print(error, file=sys.stderr)
+        return 1
+    texts = {name: text(manifest, str(tools / "helm-4")) for name, manifest in MANIFESTS.items()}
+    if not check:
+        STATIC.mkdir(parents=True, exist_ok=True)
+        for name, content in texts.items():
+            (STATIC / name).write_text(content)
+        return 0
+    present = {path.name: path.read_text() for path in STATIC.glob("*.yaml")}
+    stale = sorted(name for name in texts | present if texts.get(name) != present.get(name))
+    for name in stale:
+        print(f"charts/static/{name} does not match the chart. Run `make manifests` and commit.", file=sys.stderr)
+    return 1 if stale else 0
+
+
+def text(manifest: Manifest, helm: str) -> str:
+    """Render one manifest."""
+    values: Values = {**manifest.values, "metrics": {"enabled": False}} if manifest.job else manifest.values
+    rendered = subprocess.run(
+        [helm, "template", RELEASE, CHART, "--namespace", NAMESPACE, "--values", "-"],
+        input=json.dumps(values),
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    objects = [without_helm(item) for item in yaml.safe_load_all(rendered) if item]
+    if manifest.job:
+        objects = [as_job(item) if item["kind"] == "DaemonSet" else item for item in objects]
+    documents = "---\n".join(yaml.safe_dump(item, sort_keys=False, width=110) for item in objects)
+    return f"# {manifest.purpose}\n# Generated from charts/nvidia-device-plugin by `make manifests`.\n---\n{documents}"
+
+
+def without_helm(item: Values) -> Values:
+    """Leave the labels of a release away."""
+    item = copy.deepcopy(item)
+    for label in HELM_LABELS:
+        item["metadata"].get("labels", {}).pop(label, None)
+    return item
+
+
+def as_job(daemon_set: Values) -> Values:
+    """Turn gpu-feature-discovery's DaemonSet into a Job that labels one node once."""
+    template = copy.deepcopy(daemon_set["spec"]["template"])
+    pod = template["spec"]
+    for name in ("affinity", "tolerations", "priorityClassName"):
+        pod.pop(name, None)
+    pod["nodeName"] = "NODE_NAME"
+    pod["restartPolicy"] = "Never"
+    (container,) = pod["containers"]
+    container["args"] = ["--oneshot"]
+    metadata = {**daemon_set["metadata"], "name": "gpu-feature-discovery"}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": {"backoffLimit": 3, "template": template},
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

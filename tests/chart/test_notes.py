@@ -1,0 +1,85 @@
+"""What a user reads after an installation, and the subchart that may come along."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from chart.rendering import CHART, Values, render
+
+
+def with_notes(directory: Path) -> Path:
+    """Copy the chart, with its notes as an object: `helm template` does not show them otherwise."""
+    chart = shutil.copytree(CHART, directory / CHART.name)
+    (chart / "templates/NOTES.txt").rename(chart / "NOTES.txt")
+    (chart / "templates/notes.yaml").write_text(
+        "apiVersion: v1\nkind: Notes\nmetadata: {name: notes}\n"
+        'text: |-\n  {{- tpl (.Files.Get "NOTES.txt") . | nindent 2 }}\n'
+    )
+    return chart
+
+
+@pytest.mark.parametrize(
+    ("values", "there", "not_there"),
+    [
+        pytest.param(
+            {},
+            [
+                "DaemonSet r-nvidia-device-plugin\n",
+                "DaemonSet r-nvidia-device-plugin-mps\n",
+                "nvidia.com/gpu.present=true",
+            ],
+            ["-gfd", "device-plugin.config", "WARNING", "simulated"],
+            id="what is installed, and how to look at it",
+        ),
+        pytest.param(
+            {"config": {"map": {"default": ""}}},
+            ["device-plugin.config=NAME", "ConfigMap r-nvidia-device-plugin-configs"],
+            [],
+            id="how to choose a config",
+        ),
+        pytest.param(
+            {"simulatedNode": "h100x8"}, ["simulated GPUs (h100x8)"], ["gpu.present"], id="that GPUs are simulated"
+        ),
+        pytest.param({"gfd": {"enabled": True}}, ["WARNING", "set gfd.output=node"], [], id="that NFD is missing"),
+        pytest.param({"gfd": {"enabled": True, "output": "node"}}, [], ["WARNING"], id="or not needed"),
+        pytest.param(
+            {"image": {"repository": "nvcr.io/nvidia/k8s-device-plugin"}},
+            ["WARNING", "nvcr.io/nvidia/k8s-device-plugin"],
+            [],
+            id="that the image is the original's",
+        ),
+        pytest.param(
+            {"gfd": {"namespaceOverride": "x"}}, ["WARNING: gfd.namespaceOverride"], [], id="a value without effect"
+        ),
+    ],
+)
+def test_notes(tools: Path, tmp_path: Path, values: Values, there: list[str], not_there: list[str]) -> None:
+    notes = render(tools / "helm-4", values, chart=with_notes(tmp_path)).at("Notes/notes: text")
+
+    assert [text for text in there if text not in notes] == []
+    assert [text for text in not_there if text in notes] == []
+
+
+@pytest.mark.parametrize("helm", ["helm-3", "helm-4"])
+def test_node_feature_discovery_can_be_packaged_inside(tools: Path, tmp_path: Path, helm: str) -> None:
+    """As `make chart NFD=1` does, with a stand-in for the chart that it downloads."""
+    chart = shutil.copytree(CHART, tmp_path / CHART.name)
+    with (chart / "Chart.yaml").open("a") as description:
+        description.write((CHART / "nfd-dependency.yaml").read_text())
+    nfd = chart / "charts/node-feature-discovery"
+    (nfd / "templates").mkdir(parents=True)
+    (nfd / "Chart.yaml").write_text("apiVersion: v2\nname: node-feature-discovery\nversion: 0.19.0\n")
+    (nfd / "templates/seen.yaml").write_text(
+        "apiVersion: v1\nkind: Seen\nmetadata: {name: nfd}\nvalues: {{ toJson .Values }}\n"
+    )
+
+    without = render(tools / helm, {}, chart=chart)
+    inside = render(tools / helm, {"nfd": {"enabled": True, "worker": {"x": "y"}}}, chart=chart)
+
+    assert "Seen" not in without.kinds()
+    assert inside.at("Seen/nfd: values.master.config.extraLabelNs") == ["nvidia.com"]
+    assert inside.at("Seen/nfd: values.worker.x") == "y"
+    assert inside.at("DaemonSet/r-nvidia-device-plugin: kind") == "DaemonSet"

@@ -1,0 +1,167 @@
+"""What each program is told through its environment, and how it is watched."""
+
+from __future__ import annotations
+
+import pytest
+
+from chart.conftest import Render
+from chart.rendering import ABSENT, Values
+from chart.test_config_manager import BASE, environment
+
+PLUGIN = f"DaemonSet/{BASE}: pod.containers[nvidia-device-plugin-ctr]"
+GFD = f"DaemonSet/{BASE}-gfd: pod.containers[gpu-feature-discovery-ctr]"
+MPS = f"DaemonSet/{BASE}-mps: pod.containers[mps-control-daemon-ctr]"
+VISIBLE = {"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
+PLUGIN_ALWAYS = {"NODE_NAME": "spec.nodeName", **VISIBLE, "METRICS_ADDRESS": ":9480"}
+GFD_ALWAYS = {
+    "NODE_NAME": "spec.nodeName",
+    "NAMESPACE": "metadata.namespace",
+    "POD_NAME": "metadata.name",
+    "METRICS_ADDRESS": ":9481",
+}
+
+
+@pytest.mark.parametrize(
+    ("values", "more"),
+    [
+        pytest.param({}, {}, id="nothing given leaves everything to the program"),
+        pytest.param(
+            {"failOnInitError": False, "gdrcopyEnabled": False, "compatWithCPUManager": False},
+            {"FAIL_ON_INIT_ERROR": "false", "GDRCOPY_ENABLED": "false", "PASS_DEVICE_SPECS": "false"},
+            id="false is something given",
+        ),
+        pytest.param({"migStrategy": "", "nvidiaDriverRoot": "", "deviceListStrategy": ""}, {}, id="empty text is not"),
+        pytest.param(
+            {
+                "migStrategy": "mixed",
+                "deviceListStrategy": ["envvar", "cdi-cri"],
+                "deviceIDStrategy": "index",
+                "deviceDiscoveryStrategy": "nvml",
+                "nvidiaDriverRoot": "/run/nvidia/driver",
+                "nvidiaDevRoot": "/",
+                "gdsEnabled": True,
+                "mofedEnabled": True,
+                "cdi": {"nvidiaHookPath": "/usr/bin/nvidia-cdi-hook", "featureFlags": "a,b"},
+            },
+            {
+                "NVIDIA_MIG_MONITOR_DEVICES": "all",
+                "MIG_STRATEGY": "mixed",
+                "DEVICE_LIST_STRATEGY": "envvar,cdi-cri",
+                "DEVICE_ID_STRATEGY": "index",
+                "DEVICE_DISCOVERY_STRATEGY": "nvml",
+                "NVIDIA_DRIVER_ROOT": "/run/nvidia/driver",
+                "NVIDIA_DEV_ROOT": "/",
+                "GDS_ENABLED": "true",
+                "MOFED_ENABLED": "true",
+                "NVIDIA_CDI_HOOK_PATH": "/usr/bin/nvidia-cdi-hook",
+                "CDI_FEATURE_FLAGS": "a,b",
+            },
+            id="values become variables",
+        ),
+        pytest.param({"config": {"assume": {"mps": True}}}, {"MPS_ROOT": "/run/nvidia/mps"}, id="MPS needs its root"),
+        pytest.param(
+            {"logLevel": "debug", "logFormat": "text", "configStrict": True},
+            {"LOG_LEVEL": "debug", "LOG_FORMAT": "text", "CONFIG_STRICT": "true"},
+            id="logs and strictness",
+        ),
+        pytest.param({"simulatedNode": "h100x8"}, {"SIMULATED_NODE": "h100x8"}, id="a simulated node"),
+        pytest.param(
+            {"devicePlugin": {"nodeEvents": True, "nodeCondition": "GpuUnhealthy"}},
+            {"NODE_EVENTS": "true", "NODE_CONDITION": "GpuUnhealthy"},
+            id="reports about the node",
+        ),
+        pytest.param(
+            {"devicePlugin": {"env": [{"name": "A", "value": "1"}, {"name": "METRICS_ADDRESS", "value": ":1"}]}},
+            {"A": "1", "METRICS_ADDRESS": ":1"},
+            id="the user's variables replace ours",
+        ),
+    ],
+)
+def test_the_plugin_is_told_what_is_given(rendered: Render, values: Values, more: Values) -> None:
+    assert environment(rendered(values), PLUGIN) == {**PLUGIN_ALWAYS, **more}
+
+
+@pytest.mark.parametrize(
+    ("values", "more"),
+    [
+        pytest.param({}, {}, id="nothing given leaves everything to the program"),
+        pytest.param(
+            {"noTimestamp": True, "sleepInterval": "30s"},
+            {"GFD_NO_TIMESTAMP": "true", "GFD_SLEEP_INTERVAL": "30s"},
+            id="the values at the top",
+        ),
+        pytest.param(
+            {"noTimestamp": True, "sleepInterval": "30s", "gfd": {"noTimestamp": False, "sleepInterval": "infinite"}},
+            {"GFD_NO_TIMESTAMP": "false", "GFD_SLEEP_INTERVAL": "infinite"},
+            id="those of gfd win",
+        ),
+        pytest.param({"sleepInterval": 90}, {"GFD_SLEEP_INTERVAL": "90s"}, id="a bare number counts seconds"),
+        pytest.param({"gfd": {"output": "node"}}, {"GFD_PUBLISH": "node"}, id="labels straight to the node"),
+        pytest.param({"gfd": {"output": "nodeFeature"}}, {"GFD_PUBLISH": "nodefeature"}, id="labels through NFD"),
+        pytest.param({"gfd": {"output": "file"}}, {"GFD_PUBLISH": "file"}, id="labels in a file"),
+        pytest.param(
+            {"migStrategy": "single", "failOnInitError": True, "deviceDiscoveryStrategy": "tegra"},
+            {
+                "NVIDIA_MIG_MONITOR_DEVICES": "all",
+                "MIG_STRATEGY": "single",
+                "FAIL_ON_INIT_ERROR": "true",
+                "DEVICE_DISCOVERY_STRATEGY": "tegra",
+            },
+            id="what concerns hardware",
+        ),
+    ],
+)
+def test_feature_discovery_is_told_what_is_given(rendered: Render, values: Values, more: Values) -> None:
+    values = {**values, "gfd": {"enabled": True, **values.get("gfd", {})}}
+
+    assert environment(rendered(values), GFD) == {**GFD_ALWAYS, **more}
+
+
+def test_the_mps_daemon_is_told_what_is_given(rendered: Render) -> None:
+    assert environment(rendered({"migStrategy": "single"}), MPS) == {
+        "NODE_NAME": "spec.nodeName",
+        **VISIBLE,
+        "NVIDIA_MIG_MONITOR_DEVICES": "all",
+        "MIG_STRATEGY": "single",
+        "METRICS_ADDRESS": ":9482",
+    }
+
+
+@pytest.mark.parametrize(
+    ("container", "port"),
+    [
+        pytest.param(PLUGIN, 9480, id="the plugin"),
+        pytest.param(GFD, 9481, id="feature discovery"),
+        pytest.param(MPS, 9482, id="the MPS daemon"),
+    ],
+)
+def test_every_program_is_probed_at_a_port_of_its_own(rendered: Render, container: str, port: int) -> None:
+    rendering = rendered({"gfd": {"enabled": True}})
+
+    assert rendering.at(f"{container}.ports") == [{"name": "metrics", "containerPort": port}]
+    assert rendering.at(f"{container}.livenessProbe.httpGet") == {"path": "/healthz", "port": "metrics"}
+    assert rendering.at(f"{container}.readinessProbe.httpGet") == {"path": "/readyz", "port": "metrics"}
+
+
+def test_without_metrics_there_are_no_probes(rendered: Render) -> None:
+    container = rendered({"metrics": {"enabled": False}}).at(PLUGIN)
+
+    assert {"ports", "livenessProbe", "readinessProbe"} & set(container) == set()
+    assert "METRICS_ADDRESS" not in str(container)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param(
+            {"probes": {"liveness": None}}, (ABSENT, {"path": "/readyz", "port": "metrics"}), id="no liveness"
+        ),
+        pytest.param(
+            {"probes": {"readiness": None}}, ({"path": "/healthz", "port": "metrics"}, ABSENT), id="no readiness"
+        ),
+    ],
+)
+def test_a_probe_can_be_left_away(rendered: Render, values: Values, expected: tuple[object, object]) -> None:
+    rendering = rendered(values)
+
+    assert tuple(rendering.at(f"{PLUGIN}.{probe}.httpGet") for probe in ("livenessProbe", "readinessProbe")) == expected
