@@ -1,7 +1,12 @@
-"""What every test relies on: how hard Hypothesis searches."""
+"""What every test relies on: how hard Hypothesis searches, and a directory for sockets."""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A slow machine is no failure, so there is no deadline; the same examples in every run make a failure repeatable.
@@ -10,3 +15,10 @@ settings.register_profile(
     "fuzz", deadline=None, max_examples=20_000, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 settings.load_profile("tests")
+
+
+@pytest.fixture
+def socket_dir() -> Iterator[Path]:
+    """Give a directory with a short path: Unix sockets have room for 107 bytes, and `tmp_path` may use them up."""
+    with tempfile.TemporaryDirectory(prefix="gpu-") as directory:
+        yield Path(directory)

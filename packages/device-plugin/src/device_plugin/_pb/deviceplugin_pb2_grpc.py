@@ -47,8 +47,8 @@ class RegistrationServicer(object):
     """
 
     def Register(self, request, context):
-        """Announces one resource. Answered before the kubelet dials back, so an answer does not mean that the
-        resource is in use yet: only an open ListAndWatch does.
+        """Announces one resource. Newer kubelets dial back before they answer, older ones afterwards, so the plugin
+        has to serve before it asks, and only an open ListAndWatch means that the resource is in use.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

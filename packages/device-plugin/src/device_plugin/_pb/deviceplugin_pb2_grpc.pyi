@@ -39,8 +39,8 @@ class RegistrationStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> RegistrationAsyncStub: ...
     Register: _grpc.UnaryUnaryMultiCallable[_deviceplugin_pb2.RegisterRequest, _deviceplugin_pb2.Empty]
-    """Announces one resource. Answered before the kubelet dials back, so an answer does not mean that the
-    resource is in use yet: only an open ListAndWatch does.
+    """Announces one resource. Newer kubelets dial back before they answer, older ones afterwards, so the plugin
+    has to serve before it asks, and only an open ListAndWatch means that the resource is in use.
     """
 
 @_typing.type_check_only
@@ -49,8 +49,8 @@ class RegistrationAsyncStub(RegistrationStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Register: _aio.UnaryUnaryMultiCallable[_deviceplugin_pb2.RegisterRequest, _deviceplugin_pb2.Empty]  # type: ignore[assignment]
-    """Announces one resource. Answered before the kubelet dials back, so an answer does not mean that the
-    resource is in use yet: only an open ListAndWatch does.
+    """Announces one resource. Newer kubelets dial back before they answer, older ones afterwards, so the plugin
+    has to serve before it asks, and only an open ListAndWatch means that the resource is in use.
     """
 
 class RegistrationServicer(metaclass=_abc_1.ABCMeta):
@@ -62,8 +62,8 @@ class RegistrationServicer(metaclass=_abc_1.ABCMeta):
         request: _deviceplugin_pb2.RegisterRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_deviceplugin_pb2.Empty, _abc.Awaitable[_deviceplugin_pb2.Empty]]:
-        """Announces one resource. Answered before the kubelet dials back, so an answer does not mean that the
-        resource is in use yet: only an open ListAndWatch does.
+        """Announces one resource. Newer kubelets dial back before they answer, older ones afterwards, so the plugin
+        has to serve before it asks, and only an open ListAndWatch means that the resource is in use.
         """
 
 def add_RegistrationServicer_to_server(servicer: RegistrationServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -1,0 +1,55 @@
+"""What the kubelet knows of a plugin: its options, its devices, and what a container was given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from device_plugin._pb import deviceplugin_pb2 as pb
+
+HEALTHY = "Healthy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a plugin asks to be asked."""
+
+    pre_start_required: bool = False
+    preferred_allocation: bool = False
+
+    @classmethod
+    def of(cls, message: pb.DevicePluginOptions) -> Options:
+        """Read the protocol's message."""
+        return cls(
+            pre_start_required=message.pre_start_required,
+            preferred_allocation=message.get_preferred_allocation_available,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedDevice:
+    """One device of a list. `health` is the word that was sent; `numa_nodes` is empty where no topology was."""
+
+    id: str
+    health: str = HEALTHY
+    numa_nodes: tuple[int, ...] = ()
+
+    @property
+    def healthy(self) -> bool:
+        """Whether it may be allocated: every word but `Healthy` says no."""
+        return self.health == HEALTHY
+
+    @classmethod
+    def of(cls, message: pb.Device) -> ListedDevice:
+        """Read the protocol's message."""
+        nodes = tuple(node.ID for node in message.topology.nodes)
+        return cls(id=message.ID, health=message.health, numa_nodes=nodes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """Devices that a container was given, what was preferred for it (None: not asked), and the plugin's answer."""
+
+    resource: str
+    devices: tuple[str, ...]
+    preferred: tuple[str, ...] | None
+    response: pb.ContainerAllocateResponse
