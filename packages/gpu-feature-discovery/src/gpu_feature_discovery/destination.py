@@ -1,0 +1,63 @@
+"""Where the labels go, decided from what the program was told. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpu_core.config.load import Loaded
+from gpu_core.config.settings import GfdSettings
+from gpu_core.config.words import LabelDestination
+from gpu_core.errors import UsageError
+
+_IN_A_CLUSTER = "KUBERNETES_SERVICE_HOST"
+_SAYS_WHERE = ("flags.gfd.outputFile", "flags.useNodeFeatureAPI", "--node-name", "--publish")
+
+
+def destination(loaded: Loaded[GfdSettings]) -> LabelDestination:
+    """Return where the labels go, and check that what it needs is there. Raises UsageError naming the setting.
+
+    Without --publish this is the original's rule, but for a person who types `gfd --oneshot` outside a cluster and
+    says nothing about a destination: the labels are printed.
+    """
+    found = _chosen(loaded)
+    for needed in (found, loaded.settings.publish_fallback):
+        _check(needed, loaded)
+    return found
+
+
+def _chosen(loaded: Loaded[GfdSettings]) -> LabelDestination:
+    if loaded.settings.publish is not None:
+        return loaded.settings.publish
+    flags = loaded.config.flags
+    if flags.gfd.oneshot and _nothing_said(loaded) and not loaded.environ.get(_IN_A_CLUSTER):
+        return LabelDestination.STDOUT
+    if flags.use_node_feature_api:
+        return LabelDestination.NODE_FEATURE
+    return LabelDestination.FILE if flags.gfd.output_file else LabelDestination.STDOUT
+
+
+def _nothing_said(loaded: Loaded[GfdSettings]) -> bool:
+    return not any(loaded.given(name) for name in _SAYS_WHERE)
+
+
+def _check(found: LabelDestination | None, loaded: Loaded[GfdSettings]) -> None:
+    settings = loaded.settings
+    missing: Mapping[str, bool] = {}
+    match found:
+        case LabelDestination.NODE_FEATURE:
+            missing = {
+                "--node-name (NODE_NAME)": not settings.node_name,
+                "--namespace (NAMESPACE)": not settings.namespace,
+            }
+        case LabelDestination.NODE:
+            missing = {"--node-name (NODE_NAME)": not settings.node_name}
+        case LabelDestination.FILE:
+            missing = {"--output-file (GFD_OUTPUT_FILE)": not loaded.config.flags.gfd.output_file}
+        case LabelDestination.STDOUT | None:
+            pass
+    empty = [name for name, lacks in missing.items() if lacks]
+    if empty:
+        raise UsageError(
+            f"Publishing labels as {found} needs {' and '.join(empty)}, which is not set. "
+            "Set it, or choose another destination with --publish=file, stdout, nodefeature or node."
+        )

@@ -1,0 +1,34 @@
+"""How labels are written as text, for programs and for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from gpu_core.config.words import LabelFormat
+
+
+def render(labels: Mapping[str, str], form: LabelFormat) -> str:
+    """Write labels sorted by key, with a newline at the end unless there is nothing to write.
+
+    Label keys and values hold no character that JSON or YAML would have to escape.
+    """
+    pairs = sorted(labels.items())
+    match form:
+        case LabelFormat.LABELS:
+            lines = [f"{key}={value}" for key, value in pairs]
+        case LabelFormat.JSON:
+            rows = ",\n".join(f'  "{key}": "{value}"' for key, value in pairs)
+            lines = ["{", rows, "}"] if pairs else ["{}"]
+        case LabelFormat.YAML:
+            lines = [f'{key}: "{value}"' for key, value in pairs] if pairs else ["{}"]
+        case LabelFormat.TABLE:
+            lines = _table(pairs)
+        case _:
+            assert_never(form)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _table(pairs: list[tuple[str, str]]) -> list[str]:
+    width = max((len(key) for key, _ in pairs), default=len("LABEL"))
+    return [f"{'LABEL':{width}}  VALUE", *(f"{key:{width}}  {value}".rstrip() for key, value in pairs)]

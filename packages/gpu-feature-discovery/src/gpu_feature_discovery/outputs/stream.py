@@ -1,0 +1,31 @@
+"""Labels on standard output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TextIO
+
+from gpu_core.config.words import LabelFormat
+from gpu_core.errors import PublishError
+from gpu_feature_discovery.formats import render
+
+
+class StreamOutput:
+    """Writes all labels to a stream each time they are published."""
+
+    place = "standard output"
+
+    def __init__(self, stream: TextIO, form: LabelFormat) -> None:
+        self._stream = stream
+        self._form = form
+
+    def publish(self, labels: Mapping[str, str]) -> None:
+        """Write the labels, sorted."""
+        try:
+            self._stream.write(render(labels, self._form))
+            self._stream.flush()
+        except OSError as error:
+            raise PublishError(f"The labels cannot be written to standard output: {error.strerror}.") from error
+
+    def withdraw(self) -> None:
+        """Leave what was written."""

@@ -1,0 +1,87 @@
+"""The node's GPUs drawn as a matrix of their links and a map of their NUMA nodes."""
+
+from __future__ import annotations
+
+from gpu_core.devices.model import Gpu, Inventory, LinkLevel, PairLink
+
+_WORDS = {
+    LinkLevel.INTERNAL: "INT",
+    LinkLevel.SINGLE: "PIX",
+    LinkLevel.MULTIPLE: "PXB",
+    LinkLevel.HOSTBRIDGE: "PHB",
+    LinkLevel.NODE: "NODE",
+    LinkLevel.SYSTEM: "SYS",
+}
+_MEANINGS = {
+    "NV#": "joined directly by that many NVLink connections",
+    "INT": "on one board",
+    "PIX": "below one PCIe switch",
+    "PXB": "across several PCIe switches, below one host bridge",
+    "PHB": "across one PCIe host bridge, typically the CPU's",
+    "NODE": "across host bridges of one NUMA node",
+    "SYS": "across NUMA nodes",
+    "?": "not known, since one of the two does not answer",
+}
+
+
+def draw(inventory: Inventory) -> str:
+    """Return the picture as text: the matrix, the NUMA nodes, and what the words mean. Needs links to be read."""
+    gpus = inventory.gpus
+    if not gpus:
+        return "This node has no GPUs.\n"
+    matrix = _matrix(inventory)
+    header = ["", *(f"GPU{gpu.index}" for gpu in gpus), "NUMA", "PCI ADDRESS", "MODEL"]
+    rows = [[f"GPU{gpu.index}", *matrix[place], *_facts(gpu)] for place, gpu in enumerate(gpus)]
+    lines = _columns([header, *rows], centred=len(gpus))
+    lost = [f"GPU{gpu.index}  cannot be read: {gpu.fault}" for gpu in inventory.unreadable]
+    used = {word for row in matrix for word in row}
+    meanings = [
+        f"  {word:5} {text}"
+        for word, text in _MEANINGS.items()
+        if word in used or (word == "NV#" and _has_nvlink(used))
+    ]
+    legend = ["", "Links:", *meanings] if meanings else []
+    return "\n".join([*lines, *lost, "", *_numa(gpus), *legend]) + "\n"
+
+
+def _matrix(inventory: Inventory) -> list[list[str]]:
+    size = len(inventory.gpus)
+    links = inventory.links or tuple(tuple(PairLink() for _ in range(size)) for _ in range(size))
+    return [["X" if a == b else _word(links[a][b]) for b in range(size)] for a in range(size)]
+
+
+def _word(link: PairLink) -> str:
+    if link.nvlinks:
+        return f"NV{link.nvlinks}"
+    return "?" if link.level is None else _WORDS[link.level]
+
+
+def _has_nvlink(words: set[str]) -> bool:
+    return any(word.startswith("NV") for word in words)
+
+
+def _facts(gpu: Gpu) -> list[str]:
+    numa = "-" if gpu.numa_node is None else str(gpu.numa_node)
+    address = gpu.pci.address if gpu.pci is not None else gpu.pci_bus_id or "-"
+    return [numa, address, gpu.name or "-"]
+
+
+def _columns(rows: list[list[str]], *, centred: int) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.center(width) if 0 < column <= centred else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _numa(gpus: tuple[Gpu, ...]) -> list[str]:
+    by_node: dict[int, list[str]] = {}
+    for gpu in gpus:
+        if gpu.numa_node is not None:
+            by_node.setdefault(gpu.numa_node, []).append(f"GPU{gpu.index}")
+    if not by_node:
+        return ["NUMA nodes: not known"]
+    return [f"NUMA node {node}: {', '.join(names)}" for node, names in sorted(by_node.items())]

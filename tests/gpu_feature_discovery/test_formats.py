@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from gpu_core.config.words import LabelFormat
+from gpu_feature_discovery.formats import render
+
+LABELS = {"nvidia.com/gpu.product": "Tesla-T4", "nvidia.com/gpu.count": "1", "nvidia.com/cuda.driver.rev": ""}
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        pytest.param(
+            LabelFormat.LABELS,
+            "nvidia.com/cuda.driver.rev=\nnvidia.com/gpu.count=1\nnvidia.com/gpu.product=Tesla-T4\n",
+            id="labels: one assignment a line",
+        ),
+        pytest.param(
+            LabelFormat.YAML,
+            'nvidia.com/cuda.driver.rev: ""\nnvidia.com/gpu.count: "1"\nnvidia.com/gpu.product: "Tesla-T4"\n',
+            id="yaml: quoted, so that numbers stay text",
+        ),
+        pytest.param(
+            LabelFormat.TABLE,
+            "LABEL                       VALUE\n"
+            "nvidia.com/cuda.driver.rev\n"
+            "nvidia.com/gpu.count        1\n"
+            "nvidia.com/gpu.product      Tesla-T4\n",
+            id="table: two columns",
+        ),
+    ],
+)
+def test_labels_are_written_sorted(form: LabelFormat, expected: str) -> None:
+    assert render(LABELS, form) == expected
+
+
+def test_json_and_yaml_say_the_same() -> None:
+    assert json.loads(render(LABELS, LabelFormat.JSON)) == LABELS
+    assert yaml.safe_load(render(LABELS, LabelFormat.YAML)) == LABELS
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        (LabelFormat.LABELS, ""),
+        (LabelFormat.JSON, "{}\n"),
+        (LabelFormat.YAML, "{}\n"),
+        (LabelFormat.TABLE, "LABEL  VALUE\n"),
+    ],
+)
+def test_no_labels(form: LabelFormat, expected: str) -> None:
+    assert render({}, form) == expected

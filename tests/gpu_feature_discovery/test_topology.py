@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.labels.building import gpu, inventory
+from gpu_core.devices.model import Fault, LinkLevel, PairLink, UnreadableGpu
+from gpu_feature_discovery.topology import draw
+
+SELF = PairLink()
+NVLINK = PairLink(level=LinkLevel.SYSTEM, nvlinks=12)
+SWITCH = PairLink(level=LinkLevel.SINGLE)
+FAR = PairLink(level=LinkLevel.SYSTEM)
+
+
+def test_the_matrix_names_links_numa_nodes_and_models() -> None:
+    found = inventory(gpu(0, numa_node=0), gpu(1, numa_node=0), gpu(3, numa_node=1))
+    found = replace(found, links=((SELF, NVLINK, FAR), (NVLINK, SELF, SWITCH), (FAR, SWITCH, SELF)))
+    assert draw(found) == (
+        "      GPU0  GPU1  GPU3  NUMA  PCI ADDRESS   MODEL\n"
+        "GPU0   X    NV12  SYS   0     0000:00:00.0  NVIDIA A100-SXM4-40GB\n"
+        "GPU1  NV12   X    PIX   0     0000:01:00.0  NVIDIA A100-SXM4-40GB\n"
+        "GPU3  SYS   PIX    X    1     0000:03:00.0  NVIDIA A100-SXM4-40GB\n"
+        "\n"
+        "NUMA node 0: GPU0, GPU1\n"
+        "NUMA node 1: GPU3\n"
+        "\n"
+        "Links:\n"
+        "  NV#   joined directly by that many NVLink connections\n"
+        "  PIX   below one PCIe switch\n"
+        "  SYS   across NUMA nodes\n"
+    )
+
+
+def test_a_lost_gpu_is_named_and_its_links_are_not_known() -> None:
+    unknown = PairLink(level=None)
+    found = inventory(
+        gpu(0, None, pci=None, pci_bus_id="00000000:07:00.0"),
+        gpu(1, pci=None),
+        unreadable=(UnreadableGpu(index=2, fault=Fault(call="DeviceGetHandleByIndex", code="GPU_IS_LOST")),),
+    )
+    assert draw(replace(found, links=((SELF, unknown), (unknown, SELF)))) == (
+        "      GPU0  GPU1  NUMA  PCI ADDRESS       MODEL\n"
+        "GPU0   X     ?    -     00000000:07:00.0  -\n"
+        "GPU1   ?     X    -     -                 NVIDIA A100-SXM4-40GB\n"
+        "GPU2  cannot be read: nvmlDeviceGetHandleByIndex failed with GPU_IS_LOST\n"
+        "\n"
+        "NUMA nodes: not known\n"
+        "\n"
+        "Links:\n"
+        "  ?     not known, since one of the two does not answer\n"
+    )
+
+
+def test_one_gpu_has_no_links_to_explain() -> None:
+    assert draw(inventory(gpu(0, numa_node=0))) == (
+        "      GPU0  NUMA  PCI ADDRESS   MODEL\n"
+        "GPU0   X    0     0000:00:00.0  NVIDIA A100-SXM4-40GB\n"
+        "\n"
+        "NUMA node 0: GPU0\n"
+    )
+
+
+def test_links_that_were_not_read_are_not_known() -> None:
+    assert "?" in draw(inventory(gpu(0), gpu(1)))
+
+
+def test_a_node_without_gpus() -> None:
+    assert draw(inventory()) == "This node has no GPUs.\n"
