@@ -96,6 +96,8 @@ class Kubeconfig:
             """Renew an expired token as the loader does; a token file's newline must not reach the header."""
             if refresh is not None:
                 refresh(configuration)
+                # The loader's hook puts itself in our place.
+                configuration.refresh_api_key_hook = refresh_and_strip
             for name, value in configuration.api_key.items():
                 configuration.api_key[name] = value.strip()
 
