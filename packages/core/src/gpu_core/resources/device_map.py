@@ -52,7 +52,7 @@ def _resource(
         fail_requests_greater_than_one=shared and config.sharing.fail_requests_greater_than_one,
         # With one pseudo device there is nothing to pack.
         policy=policy if on_nvml else AllocationPolicy.DISTRIBUTED,
-        aligned=on_nvml and not shared and all(device.mig is None for device in devices),
+        aligned=on_nvml and all(device.mig is None for device in devices),
     )
 
 

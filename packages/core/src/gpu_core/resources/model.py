@@ -40,8 +40,9 @@ class Resource:
     """One extended resource, with its devices sorted by id order of advertisement.
 
     `name` is full (`nvidia.com/gpu`). `sharing` tells how its devices are shared (none for whole devices),
-    `replicas` in how many parts at most (1 for whole devices). `aligned` resources hold whole unshared GPUs, whose
-    preferred allocation follows their links; the others follow `policy`.
+    `replicas` in how many parts at most (1 for whole devices). `aligned` resources hold GPUs and
+    no MIG devices: which of their unshared devices are preferred follows from the links between them. All other
+    choices follow `policy`.
     """
 
     name: str
