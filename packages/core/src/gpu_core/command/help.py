@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from gpu_core.command.subcommands import Subcommand
 from gpu_core.config.effective import plain
@@ -46,17 +47,22 @@ def _command(program: Program[Any], subcommands: Sequence[Subcommand]) -> Any:
     app = typer.Typer(
         help=program.doc,
         epilog=_examples(program.examples, ""),
-        rich_markup_mode="rich",
+        cls=_GroupWithHeadings,
+        # Plain text: the boxes of rich mode cut long flags off, and help is also read in pod logs.
+        rich_markup_mode=None,
         invoke_without_command=True,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    # The default of a boolean without dashes is shown; typer would otherwise invent a --no- form.
     app.callback()(_signed(program.options, version=True))
     for subcommand in subcommands:
         prefix = f"{program.commands[0]} "
-        app.command(subcommand.name, help=subcommand.doc, epilog=_examples(subcommand.examples, prefix))(
-            _signed(subcommand.options, arguments=subcommand.arguments)
+        describe = app.command(
+            subcommand.name,
+            cls=_CommandWithHeadings,
+            help=subcommand.doc,
+            epilog=_examples(subcommand.examples, prefix),
         )
+        describe(_signed(subcommand.options, arguments=subcommand.arguments))
     return typer.main.get_command(app)
 
 
@@ -95,12 +101,13 @@ def _signed(options: Sequence[Option], *, arguments: Sequence[str] = (), version
 
 def _declaration(option: Option) -> Any:
     dashed = [f"--{name}" if len(name) > 1 else f"-{name}" for name in option.names]
+    default = default_text(option)
     return typer.Option(
         *dashed,
-        help=option.doc,
+        help=f"{option.doc} Default: {default}." if default else option.doc,
         envvar=list(option.variables) or None,
         metavar=_METAVARS.get(option.form),
-        show_default=default_text(option) or False,
+        show_default=False,
         rich_help_panel=str(option.group),
     )
 
@@ -125,4 +132,34 @@ def default_text(option: Option) -> str:
 
 
 def _examples(examples: Sequence[tuple[str, str]], prefix: str) -> str:
-    return "\n\n".join(f"{text}:\n\n    [bold]{prefix}{line}[/bold]" for text, line in examples)
+    # A line of its own with a backspace tells the formatter to keep the lines below as they are.
+    lines = [f"  {text}:\n    {prefix}{line}" for text, line in examples]
+    return "\b\n" + "\n".join(["Examples:", *lines]) if lines else ""
+
+
+class _CommandWithHeadings(TyperCommand):
+    """A command whose options are listed under their group's heading."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, group by group in the order in which groups first occur."""
+        _write_options(self, ctx, formatter)
+
+
+class _GroupWithHeadings(TyperGroup):
+    """The same for a command with subcommands."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the subcommands first: with so many options, nobody would find them at the end."""
+        self.format_commands(ctx, formatter)
+        _write_options(self, ctx, formatter)
+
+
+def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for parameter in command.get_params(ctx):
+        record = parameter.get_help_record(ctx)
+        if record is not None:
+            sections.setdefault(getattr(parameter, "rich_help_panel", None) or "Options", []).append(record)
+    for heading, records in sections.items():
+        with formatter.section(heading):
+            formatter.write_dl(records)

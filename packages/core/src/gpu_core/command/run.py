@@ -67,7 +67,7 @@ def _dispatch(call: _Call, main: Callable[[Loaded[S]], int]) -> int:
     subcommand = call.subcommand(first)
     if subcommand is not None:
         return _run_subcommand(call, line, subcommand)
-    return main(load_line(call.program, line, call.argv, call.environ))
+    return main(load_line(call.program, line, call.environ))
 
 
 def _run_subcommand(call: _Call, before: CommandLine, subcommand: Subcommand) -> int:
@@ -91,7 +91,6 @@ def _run_subcommand(call: _Call, before: CommandLine, subcommand: Subcommand) ->
         subcommand=subcommand,
         line=CommandLine(texts=tuple(texts)),
         arguments=subcommand.checked_arguments(tuple(arguments)),
-        argv=call.argv,
         environ=call.environ,
     )
     return subcommand.run(invocation)

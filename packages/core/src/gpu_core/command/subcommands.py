@@ -28,14 +28,13 @@ class Invocation:
     subcommand: Subcommand
     line: CommandLine
     arguments: tuple[str, ...]
-    argv: tuple[str, ...]
     environ: Mapping[str, str]
 
     def load(self) -> Loaded[Any]:
         """Load the configuration as the program would; raises as `gpu_core.config.load.load` does."""
         own = {option.path for option in self.subcommand.options}
         texts = tuple((option, given) for option, given in self.line.texts if option.path not in own)
-        return load_line(self.program, CommandLine(texts=texts), self.argv, self.environ)
+        return load_line(self.program, CommandLine(texts=texts), self.environ)
 
     def own_settings(self) -> Any:
         """Return the subcommand's own settings. Raises ConfigError."""

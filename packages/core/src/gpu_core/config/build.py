@@ -76,4 +76,4 @@ def _setting(value: Any, option: Option) -> Any:
         return value
     if option.form is Form.WORD:
         return option.words(value) if value else option.default
-    return tuple(option.words(word) for word in value)
+    return tuple(option.words(word) for word in value if word)

@@ -53,7 +53,7 @@ def check(parsed: Parsed, program: Program[Any], line: CommandLine, environ: Map
     problems = parsed.problems + environment_problems + flag_problems
     problems = problems + judge_words(layer, program, parsed.positions) + ignored
     if not problems.errors:
-        problems += judge_config(build_config(layer), layer, program)
+        problems += judge_config(build_config(layer), layer, program, alone=True)
     strict = Problems(tuple(dict.fromkeys(problems))).in_file_order().strict()
     return Report(problems=strict, values=effective_values(layer))
 

@@ -12,12 +12,14 @@ from gpu_core.config.problems import Problem, Problems
 from gpu_core.config.scalars import is_yaml11_boolean
 from gpu_core.config.shape import Form, Leaf, Section, shape
 from gpu_core.config.suggest import suggestion
-from gpu_core.config.values import describe, read_value
+from gpu_core.config.values import describe, read_value, shortened
 
 Place = tuple[str | int, ...]
 
 # A null section counts as absent; only this one is a value of its own in the original and then lacks its resources.
 _NULL_IS_EMPTY = (("sharing", "timeSlicing"),)
+
+_MOST_SUGGESTIONS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,8 +151,9 @@ class _Walk:
             member = last[name]
             found = section.member(name) or (None if section.exact else _without_case(name, section))
             if found is None:
-                message = f"unknown key{suggestion(name, section, _names(path))}"
-                self._warn(member.position, (*path, name), message)
+                # Looking for what was meant takes time that a file of nonsense must not add up.
+                hint = suggestion(name, section, _names(path)) if len(self.problems) < _MOST_SUGGESTIONS else ""
+                self._warn(member.position, (*path, shortened(name)), f"unknown key{hint}")
                 continue
             if found.key.name != name:
                 message = f"is read as {found.key.name}; write it so"

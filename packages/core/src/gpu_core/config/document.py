@@ -105,14 +105,21 @@ def read_document(data: bytes, file: str) -> tuple[Node | None, bool]:
     try:
         events = iter(yaml.parse(data, Loader=yaml.CSafeLoader))
         root = builder.first_document(events)
-        more = root is not None and isinstance(next(events, None), yaml.DocumentStartEvent)
+        end = next(events, None)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         position = Position(file=file, line=mark.line + 1, column=mark.column + 1) if mark else None
         raise _unreadable(f"this is no YAML: {_because(error)}", position) from error
     except yaml.YAMLError as error:
         raise _unreadable(f"this is no YAML: {' '.join(str(error).split())}", None) from error
-    return root, more
+    return root, isinstance(end, yaml.DocumentEndEvent) and _more_follows(events)
+
+
+def _more_follows(events: Iterator[yaml.Event]) -> bool:
+    try:
+        return isinstance(next(events, None), yaml.DocumentStartEvent)
+    except yaml.YAMLError:
+        return True  # What follows is broken, and as unread as a sound document would be.
 
 
 def _because(error: yaml.MarkedYAMLError) -> str:

@@ -17,6 +17,8 @@ _UNITS = {
     "h": 3_600_000_000_000,
 }
 _LONGEST = 2**63 - 1
+# No duration needs more, and int() should not see more.
+_LONGEST_TEXT = 100
 _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 _INFINITE = "infinite"
 
@@ -49,8 +51,8 @@ class Duration:
         sign = -1 if text.startswith("-") else 1
         if digits == "0":
             return cls(0)
-        if not digits:
-            raise ValueError(f"{text!r} is no duration")
+        if not digits or len(text) > _LONGEST_TEXT:
+            raise ValueError(f"{text[:_LONGEST_TEXT]!r} is no duration; write for example 90s, 1h30m or 250ms")
         total = sum(_nanoseconds(*part) for part in _parts(text, digits))
         # Go can hold one nanosecond more below zero than above.
         if total > _LONGEST + (sign < 0):

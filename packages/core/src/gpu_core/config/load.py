@@ -46,7 +46,7 @@ class Loaded(Generic[S]):
     layer: Layer
     warnings: tuple[str, ...]
     config_text_digest: str
-    argv: tuple[str, ...]
+    line: CommandLine
     environ: Mapping[str, str]
     refused: tuple[Problem, ...] = ()
 
@@ -74,8 +74,8 @@ class Loaded(Generic[S]):
             raise config_error(self.refused, "")
 
     def reload(self) -> Loaded[S]:
-        """Load again from the same arguments; raises as `load` does."""
-        return load(self.program, self.argv, self.environ)
+        """Load again from the same command line and environment; raises as `load` does."""
+        return load_line(self.program, self.line, self.environ)
 
 
 def load(program: Program[S], argv: Sequence[str], environ: Mapping[str, str]) -> Loaded[S]:
@@ -84,10 +84,10 @@ def load(program: Program[S], argv: Sequence[str], environ: Mapping[str, str]) -
     `argv` is without the program's name. Raises UsageError for a malformed command line, ConfigError with every problem
     of file, variables and flags otherwise.
     """
-    return load_line(program, read_flags(program.options, argv), argv, environ)
+    return load_line(program, read_flags(program.options, argv), environ)
 
 
-def load_line(program: Program[S], line: CommandLine, argv: Sequence[str], environ: Mapping[str, str]) -> Loaded[S]:
+def load_line(program: Program[S], line: CommandLine, environ: Mapping[str, str]) -> Loaded[S]:
     """Do what `load` does with a command line that was taken apart already."""
     from_flags, flag_problems = flag_layer(line)
     from_environment, environment_problems = environment_layer(program.options, environ)
@@ -112,9 +112,9 @@ def load_line(program: Program[S], line: CommandLine, argv: Sequence[str], envir
         config=config,
         settings=settings,
         layer=layer,
-        warnings=tuple(str(problem) for problem in problems.warnings),
+        warnings=_shown(problems.warnings),
         config_text_digest=digest,
-        argv=tuple(argv),
+        line=line,
         environ=dict(environ),
         refused=problems.late,
     )
@@ -139,7 +139,12 @@ def read_config_file(file: str) -> tuple[Parsed, str]:
 
 def config_error(errors: Sequence[Problem], file: str) -> ConfigError:
     """Return one error that tells all problems."""
-    lines = [str(problem) for problem in errors]
-    shown = [*lines[:_MOST_SHOWN], *([f"and {len(lines) - _MOST_SHOWN} more"] if len(lines) > _MOST_SHOWN else [])]
     subject = f"The configuration in {file} cannot be used" if file else "The configuration cannot be used"
-    return ConfigError(f"{subject}: {len(lines)} problem{'s' if len(lines) > 1 else ''} found.", shown)
+    return ConfigError(f"{subject}: {len(errors)} problem{'s' if len(errors) > 1 else ''} found.", _shown(errors))
+
+
+def _shown(problems: Sequence[Problem]) -> tuple[str, ...]:
+    """Return one line per problem; of a broken file's thousands only the first."""
+    more = len(problems) - _MOST_SHOWN
+    lines = tuple(str(problem) for problem in problems[:_MOST_SHOWN])
+    return (*lines, f"and {more} more") if more > 0 else lines

@@ -22,7 +22,8 @@ def full_resource_name(text: str) -> str:
     name = text if text.startswith(RESOURCE_PREFIX) else RESOURCE_PREFIX + text
     length = len(name.encode())
     if length > MAX_RESOURCE_NAME_BYTES:
-        raise ValueError(f"the resource name {name!r} has {length} characters; {MAX_RESOURCE_NAME_BYTES} are allowed")
+        start = name[:MAX_RESOURCE_NAME_BYTES]
+        raise ValueError(f"the resource name {start}... has {length} bytes; {MAX_RESOURCE_NAME_BYTES} are allowed")
     if not _SUBDOMAIN.fullmatch(name.removeprefix(RESOURCE_PREFIX)):
         raise ValueError(
             f"{name!r} is no resource name; behind {RESOURCE_PREFIX} only lower-case letters, digits, '-' and '.' are "

@@ -11,7 +11,7 @@ from typing import Any
 
 from gpu_core.config.build import is_word
 from gpu_core.config.decode import Place
-from gpu_core.config.layers import DEFAULT_ORIGIN, Layer, Origin, Position, dotted, key_path
+from gpu_core.config.layers import DEFAULT_ORIGIN, KeyPath, Layer, Origin, Position, dotted, key_path
 from gpu_core.config.model import Config
 from gpu_core.config.options import Program
 from gpu_core.config.problems import Problem, Problems
@@ -32,8 +32,10 @@ def judge_words(layer: Layer, program: Program[Any], positions: Mapping[Place, P
     for path, given in layer.items():
         option = program.option_for(path)
         if option is not None and option.key is None:
-            if option.words is not None and (given.value or option.form is not Form.WORD):
-                problems += _unknown(given.value, option.words, str(given.origin), None, fatal=True)
+            if option.words is not None:
+                # Charts define variables with empty values; for a setting that means "not given".
+                words = (given.value,) if option.form is Form.WORD else given.value
+                problems += _unknown(tuple(filter(None, words)), option.words, str(given.origin), None, fatal=True)
             continue
         member = at(path)
         fatal = program.obeys(path)
@@ -47,13 +49,17 @@ def judge_words(layer: Layer, program: Program[Any], positions: Mapping[Place, P
     return Problems(tuple(problems))
 
 
-def judge_config(config: Config, layer: Layer, program: Program[Any]) -> Problems:
-    """Find values that do not go together."""
+def judge_config(config: Config, layer: Layer, program: Program[Any], *, alone: bool = False) -> Problems:
+    """Find values that do not go together.
+
+    `alone` tells that a file is judged without the command line that it will be used with, so that what is missing may
+    still be given there.
+    """
     problems: list[Problem] = []
 
-    def refuse(path: tuple[str, ...], message: str, *, fatal: bool) -> None:
+    def refuse(path: KeyPath, message: str, *, fatal: bool, harmless: bool = False) -> None:
         where, position = _place(path, layer[path].origin if path in layer else DEFAULT_ORIGIN)
-        problems.append(Problem(message=message, where=where, position=position, fatal=fatal))
+        problems.append(Problem(message=message, where=where, position=position, fatal=fatal, harmless=harmless))
 
     if config.imex.channel_ids not in _VALID_CHANNELS:
         found = list(config.imex.channel_ids)
@@ -65,9 +71,8 @@ def judge_config(config: Config, layer: Layer, program: Program[Any]) -> Problem
             refuse(_MIG_STRATEGY, message, fatal=obeys)
         # The control daemon works in its own directory, and gpu-feature-discovery in none.
         if not config.flags.mps_root and program.obeys(_MPS_ROOT):
-            refuse(
-                _MPS_ROOT, "sharing.mps needs the directory that daemons and clients share; set --mps-root", fatal=True
-            )
+            message = "sharing.mps needs the directory that daemons and clients share; set --mps-root"
+            refuse(_MPS_ROOT, message, fatal=not alone, harmless=alone)
     return Problems(tuple(problems))
 
 

@@ -306,3 +306,19 @@ class ConfigManagerSettings(OperationSettings):
         default="nvidia-device-plugin",
         group=Group.SELECTION,
     )
+    skip_config_check: bool = setting(
+        "skip-config-check",
+        ["SKIP_CONFIG_CHECK"],
+        "Use a config file without checking it first.",
+        default=False,
+        group=Group.SELECTION,
+        ours=True,
+    )
+    node_events: bool = setting(
+        "node-events",
+        ["NODE_EVENTS"],
+        "Report changed and refused configs as Kubernetes Events of the node.",
+        default=False,
+        group=Group.CLUSTER,
+        ours=True,
+    )

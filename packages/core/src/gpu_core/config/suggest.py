@@ -10,12 +10,13 @@ from gpu_core.config.layers import KeyPath, dotted
 from gpu_core.config.shape import Section, shape
 
 _CLOSE_ENOUGH = 0.75
+_LONGEST_NAME = 100
 
 
 def suggestion(name: str, section: Section, prefix: KeyPath) -> str:
     """Return the end of a message about an unknown key of a section, or nothing when no key is like it."""
     here = {_folded(member.key.name): member.key.name for member in section.members}
-    wanted = _folded(name)
+    wanted = _folded(name[:_LONGEST_NAME])
     if wanted in here:
         return f"; did you mean {here[wanted]}? Upper and lower case matter here"
     elsewhere = _places()

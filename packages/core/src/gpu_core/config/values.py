@@ -58,10 +58,11 @@ def describe(node: Node) -> str:
             return f"the boolean {node.text}"
         case Scalar(value=int() | float()):
             return f"the number {node.text}"
-    return f"the text {_shortened(node.text)!r}"
+    return f"the text {shortened(node.text)!r}"
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return a text short enough for a message."""
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -76,7 +77,7 @@ def _text(node: Node) -> str:
         case Scalar(value=bool()) if is_yaml11_boolean(node.text):
             raise _wrong(node, "text", f'; YAML reads a bare {node.text} as a boolean, so write "{node.text}"')
         case Scalar(value=bool() | int() | float()):
-            raise _wrong(node, "text", f'; write "{_shortened(node.text)}" with quotes')
+            raise _wrong(node, "text", f'; write "{shortened(node.text)}" with quotes')
     raise _wrong(node, "text")
 
 

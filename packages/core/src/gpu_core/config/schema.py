@@ -1,0 +1,119 @@
+"""The JSON Schema of the config file, made from the model, for editors and for checks without our programs.
+
+It is stricter than loading: only what `check-config` accepts as well is valid. Draft 7, which editors know best.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpu_core.config.effective import plain
+from gpu_core.config.keys import Check
+from gpu_core.config.names import RESOURCE_PREFIX
+from gpu_core.config.shape import Form, Leaf, Section, shape
+
+_AMOUNT = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)"
+_DURATION = rf"^(infinite|[-+]?(0|({_AMOUNT})+))$"
+_PART = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_RESOURCE_NAME = rf"^({RESOURCE_PREFIX.replace('.', '[.]')})?{_PART}([.]{_PART})*$"
+_LONGEST_NAME = 63
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the schema as a document."""
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Configuration of the GPU programs",
+        **_section(shape()),
+    }
+
+
+def _section(section: Section) -> dict[str, Any]:
+    required = [
+        member.key.name
+        for member in section.members
+        if (isinstance(member, Leaf) and member.required) or member.key.check is Check.NOT_EMPTY
+    ]
+    result: dict[str, Any] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {member.key.name: _member(member) for member in section.members},
+    }
+    if required:
+        result["required"] = required
+    return result
+
+
+def _member(member: Leaf | Section) -> dict[str, Any]:
+    described: dict[str, Any] = {"description": member.key.doc}
+    if isinstance(member, Leaf):
+        value = _leaf(member)
+        if not member.required and member.default is not None:
+            described["default"] = plain(member.default)
+        # Null counts as absent, except where an entry needs a value.
+        nullable = (
+            not member.required and member.form is not Form.DEVICES and member.key.check is not Check.RESOURCE_NAME
+        )
+    elif member.repeated:
+        value = {"type": "array", "items": _section(member)}
+        nullable = member.key.check is not Check.NOT_EMPTY
+        if not nullable:
+            value["minItems"] = 1
+    else:
+        value = _section(member)
+        nullable = member.key.name != "timeSlicing"
+    return {**described, **(_or_null(value) if nullable else value)}
+
+
+def _or_null(value: dict[str, Any]) -> dict[str, Any]:
+    if "anyOf" in value:
+        return {"anyOf": [*value["anyOf"], {"type": "null"}]}
+    if "enum" in value:
+        return {"enum": [*value["enum"], None]}
+    return {**value, "type": [value["type"], "null"]}
+
+
+def _leaf(leaf: Leaf) -> dict[str, Any]:
+    match leaf.form:
+        case Form.TEXT if leaf.key.check is Check.RESOURCE_NAME:
+            return {"type": "string", "pattern": _RESOURCE_NAME, "maxLength": _LONGEST_NAME}
+        case Form.TEXT if leaf.key.check is Check.VERSION:
+            return {"enum": ["v1", ""]}
+        case Form.TEXT:
+            return {"type": "string"}
+        case Form.BOOLEAN:
+            return {"type": "boolean"}
+        case Form.INTEGER:
+            return {"type": "integer", **_bounds(leaf.key.check)}
+        case Form.NUMBER:
+            return {"type": "number", **_bounds(leaf.key.check)}
+        case Form.DURATION:
+            return {"anyOf": [{"type": "string", "pattern": _DURATION}, {"type": "number"}]}
+        case Form.WORD:
+            return {"enum": _words(leaf)}
+        case Form.WORDS:
+            word = {"enum": _words(leaf)}
+            return {"anyOf": [word, {"type": "array", "items": word}]}
+        case Form.TEXTS:
+            return {"type": "array", "items": {"type": ["string", "integer"]}}
+        case Form.INTEGERS:
+            return {"type": "array", "items": {"type": "integer"}}
+    devices = {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]}}
+    return {"anyOf": [{"enum": ["all"]}, {"type": "integer", "minimum": 1}, devices]}
+
+
+def _words(leaf: Leaf) -> list[str]:
+    return [word.value for word in leaf.words or ()]
+
+
+def _bounds(check: Check) -> dict[str, Any]:
+    match check:
+        case Check.REPLICAS:
+            return {"minimum": 2}
+        case Check.NOT_NEGATIVE:
+            return {"minimum": 0}
+        case Check.POSITIVE:
+            return {"exclusiveMinimum": 0}
+        case Check.PERCENTAGE:
+            return {"minimum": 0, "maximum": 100}
+    return {}
