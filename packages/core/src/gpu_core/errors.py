@@ -12,7 +12,8 @@
     ├── MpsError                1   the MPS control daemon cannot be started or asked
     ├── KubeletError            1   the kubelet cannot be reached or refused us
     ├── PublishError            1   labels cannot be written to their destination
-    └── ClusterError            1   the API server refused or cannot be reached
+    ├── ClusterError            1   the API server refused or cannot be reached
+    └── ProcessError            1   another program is missing, may not be run, or hangs
 
 A message states the fact first and the next step second, in full sentences, and needs no traceback. These
 are caught in three places only: a program's `cli.py`, the supervise loop and the gRPC servicer.
@@ -88,3 +89,7 @@ class PublishError(SuiteError):
 
 class ClusterError(SuiteError):
     """The API server cannot be reached, or it refused a request."""
+
+
+class ProcessError(SuiteError):
+    """Another program is missing, may not be run, or did not end in time."""

@@ -1,0 +1,59 @@
+"""What a long-running program reacts to, as frozen values in one queue."""
+
+from __future__ import annotations
+
+import queue
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """The configuration shall be read again. `reason` is for the log."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletChanged:
+    """The kubelet's socket has appeared, gone, or been replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rescan:
+    """The hardware shall be read again. `reason` is for the log."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The program shall end. `reason` is for the log."""
+
+    reason: str
+
+
+Event = Reload | KubeletChanged | Rescan | Stop
+
+
+class EventQueue:
+    """A queue that any thread, and a signal handler, may put events into."""
+
+    def __init__(self) -> None:
+        # SimpleQueue may be used within a signal handler that interrupts its own put.
+        self._queue: queue.SimpleQueue[Event] = queue.SimpleQueue()
+
+    def put(self, event: Event) -> None:
+        """Add an event; never waits."""
+        self._queue.put(event)
+
+    def take(self, timeout: float | None) -> tuple[Event, ...]:
+        """Wait at most `timeout` seconds for an event; return it with all that came meanwhile, in order."""
+        try:
+            events = [self._queue.get(timeout=None if timeout is None else max(0.0, timeout))]
+        except queue.Empty:
+            return ()
+        while True:
+            try:
+                events.append(self._queue.get_nowait())
+            except queue.Empty:
+                return tuple(events)

@@ -1,0 +1,28 @@
+"""Turns signals into events: SIGHUP reloads; SIGINT, SIGTERM and SIGQUIT end the program."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from gpu_core.runtime.events import EventQueue, Reload, Stop
+
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
+
+
+@contextmanager
+def signals_to(events: EventQueue) -> Iterator[None]:
+    """Put an event for every signal while the block runs; the former handlers come back after it."""
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        name = signal.Signals(number).name
+        events.put(Reload(name) if number == signal.SIGHUP else Stop(name))
+
+    former = {number: signal.signal(number, handle) for number in (signal.SIGHUP, *_STOPPING)}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)

@@ -1,0 +1,61 @@
+"""Log lines: JSON for collectors, text for people; rich is never loaded."""
+
+import io
+import json
+import subprocess
+import sys
+
+from gpu_core.runtime.logs import configure, get_logger
+
+
+def test_json_lines_carry_event_level_time_and_fields() -> None:
+    out = io.StringIO()
+    configure(json=True, level="info", stream=out)
+    get_logger(resource="nvidia.com/gpu").warning("Device is sick", device="GPU-1", reason="größer")
+    line = json.loads(out.getvalue())
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {
+        "event": "Device is sick",
+        "level": "warning",
+        "resource": "nvidia.com/gpu",
+        "device": "GPU-1",
+        "reason": "größer",
+    }
+
+
+def test_lines_below_the_level_are_left_out() -> None:
+    out = io.StringIO()
+    configure(json=True, level="error", stream=out)
+    get_logger().warning("quiet")
+    assert out.getvalue() == ""
+
+
+def test_text_lines_are_readable_and_without_colour_off_a_terminal() -> None:
+    out = io.StringIO()
+    configure(json=False, stream=out)
+    get_logger().info("Registered", resource="nvidia.com/gpu")
+    assert "Registered" in out.getvalue()
+    assert "resource=nvidia.com/gpu" in out.getvalue()
+    assert "\x1b" not in out.getvalue()
+
+
+def test_an_exception_is_one_line_of_json() -> None:
+    out = io.StringIO()
+    configure(json=True, stream=out)
+    try:
+        int("odd")
+    except ValueError:
+        get_logger().exception("Unexpected")
+    assert "ValueError: invalid literal" in json.loads(out.getvalue())["exception"]
+
+
+def test_logging_does_not_load_rich() -> None:
+    code = "import gpu_core.runtime.logs, sys; print('rich' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_rich_stays_usable_for_who_loaded_it_before() -> None:
+    code = "import rich, gpu_core.runtime.logs, sys; print(sys.modules['rich'] is rich)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"

@@ -1,0 +1,41 @@
+"""Other programs are run with bounds, and every failure is one message."""
+
+from pathlib import Path
+
+import pytest
+
+from gpu_core.errors import ProcessError
+from gpu_core.runtime.process import Completed, run
+
+
+def test_input_and_both_outputs() -> None:
+    done = run(["sh", "-c", "cat; echo oops >&2; exit 3"], timeout=10, text="hello")
+    assert done == Completed(returncode=3, stdout="hello", stderr="oops\n")
+
+
+def test_the_environment_is_exactly_the_one_given() -> None:
+    done = run(["/usr/bin/env"], timeout=10, env={"ONLY": "this"})
+    assert done.stdout == "ONLY=this\n"
+
+
+def test_output_is_bounded_and_always_text() -> None:
+    done = run(["sh", "-c", r"printf '\377'; head -c 200000 /dev/zero"], timeout=10)
+    assert len(done.stdout) == 64 * 1024
+    assert done.stdout[0] == "\N{REPLACEMENT CHARACTER}"
+
+
+def test_a_program_that_hangs_is_killed() -> None:
+    with pytest.raises(ProcessError, match=r"sleep did not end within 0\.1 s"):
+        run(["sleep", "60"], timeout=0.1)
+
+
+def test_a_missing_program_is_named() -> None:
+    with pytest.raises(ProcessError, match="no-such-program was not found on PATH"):
+        run(["no-such-program"], timeout=10)
+
+
+def test_a_program_without_the_right_to_run_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "tool"
+    file.write_text("#!/bin/sh\n")
+    with pytest.raises(ProcessError, match="tool cannot be run: Permission denied"):
+        run([str(file)], timeout=10)

@@ -1,0 +1,78 @@
+"""Events become actions, a burst at a time; signals become events."""
+
+import os
+import signal
+
+import pytest
+
+from gpu_core.runtime.events import Event, EventQueue, KubeletChanged, Reload, Rescan, Stop
+from gpu_core.runtime.signals import signals_to
+from gpu_core.runtime.supervise import Actions, next_actions, supervise
+
+
+@pytest.mark.parametrize(
+    ("events", "actions"),
+    [
+        pytest.param([], Actions(), id="nothing happened"),
+        pytest.param(
+            [Reload("SIGHUP"), Reload("file"), Reload("SIGHUP")],
+            Actions(reload=("SIGHUP", "file")),
+            id="reloads are one",
+        ),
+        pytest.param([KubeletChanged(), KubeletChanged()], Actions(kubelet_changed=True), id="kubelet changes are one"),
+        pytest.param(
+            [Rescan("interval"), KubeletChanged(), Reload("SIGHUP")],
+            Actions(reload=("SIGHUP",), rescan=("interval",), kubelet_changed=True),
+            id="one of each",
+        ),
+        pytest.param(
+            [Reload("SIGHUP"), Stop("SIGTERM")], Actions(stop=("SIGTERM",)), id="stopping leaves nothing else"
+        ),
+    ],
+)
+def test_actions_of_a_burst(events: list[Event], actions: Actions) -> None:
+    assert next_actions(events) == actions
+
+
+def test_the_loop_acts_when_its_time_comes_and_ends_with_stop() -> None:
+    events = EventQueue()
+    seen: list[Actions] = []
+
+    def act(actions: Actions) -> float | None:
+        seen.append(actions)
+        if len(seen) == 2:
+            events.put(Rescan("interval"))
+            events.put(Reload("SIGHUP"))
+        if len(seen) == 3:
+            events.put(Stop("SIGTERM"))
+        return 0.0 if len(seen) < 2 else None
+
+    supervise(events, act)
+    assert seen == [
+        Actions(),
+        Actions(),
+        Actions(reload=("SIGHUP",), rescan=("interval",)),
+        Actions(stop=("SIGTERM",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("number", "event"),
+    [
+        (signal.SIGHUP, Reload("SIGHUP")),
+        (signal.SIGTERM, Stop("SIGTERM")),
+        (signal.SIGINT, Stop("SIGINT")),
+        (signal.SIGQUIT, Stop("SIGQUIT")),
+    ],
+)
+def test_signals_become_events(number: signal.Signals, event: Event) -> None:
+    events = EventQueue()
+    before = signal.getsignal(number)
+    with signals_to(events):
+        os.kill(os.getpid(), number)
+        assert events.take(timeout=10) == (event,)
+    assert signal.getsignal(number) is before
+
+
+def test_an_empty_queue_times_out() -> None:
+    assert EventQueue().take(timeout=-1) == ()
