@@ -3,98 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from gpu_core.config import common_settings
+from gpu_core.config.common_settings import HardwareSettings, OperationSettings
 from gpu_core.config.options import Group, setting
-from gpu_core.config.words import FallbackStrategy, LabelDestination, LabelFormat, LogFormat, LogLevel
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationSettings:
-    """What every program knows."""
-
-    log_level: LogLevel = setting(
-        "log-level",
-        ["LOG_LEVEL"],
-        "Least severity that is logged.",
-        default=LogLevel.INFO,
-        group=Group.OPERATION,
-        ours=True,
-    )
-    log_format: LogFormat = setting(
-        "log-format",
-        ["LOG_FORMAT"],
-        "Log lines as JSON for collectors or as text for people.",
-        default=LogFormat.JSON,
-        group=Group.OPERATION,
-        ours=True,
-    )
-    metrics_address: str = setting(
-        "metrics-address",
-        ["METRICS_ADDRESS"],
-        "Address for /metrics, /healthz and /readyz, such as `:9400`; empty for none.",
-        default="",
-        group=Group.OPERATION,
-        ours=True,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfiguredSettings(OperationSettings):
-    """What every program knows that reads the config file."""
-
-    config_file: str = setting(
-        "config-file",
-        ["CONFIG_FILE"],
-        "Config file in YAML or JSON; flags and variables win over it.",
-        default="",
-        group=Group.CONFIGURATION,
-    )
-    config_strict: bool = setting(
-        "config-strict",
-        ["CONFIG_STRICT"],
-        "Refuse a config file with unknown, misplaced or duplicate keys instead of warning.",
-        default=False,
-        group=Group.CONFIGURATION,
-        ours=True,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HardwareSettings(ConfiguredSettings):
-    """What every program knows that reads hardware."""
-
-    simulated_node: str = setting(
-        "simulated-node",
-        ["SIMULATED_NODE"],
-        "Use a simulated node instead of real GPUs: its name, or a node file.",
-        default="",
-        group=Group.SIMULATION,
-        ours=True,
-    )
-    simulated_events: str = setting(
-        "simulated-events",
-        ["SIMULATED_EVENTS"],
-        "File whose appended lines happen to the simulated node, such as `event 0 xid=79`.",
-        default="",
-        group=Group.SIMULATION,
-        ours=True,
-    )
-
-
-def _kubeconfig() -> Any:
-    doc = "Kubeconfig file; empty for the credentials of the pod."
-    return setting("kubeconfig", ["KUBECONFIG"], doc, default="", group=Group.CLUSTER)
-
-
-def _kube_api_qps() -> Any:
-    doc = "Requests a second to the API server."
-    return setting("kube-api-qps", ["KUBE_API_QPS"], doc, default=5.0, group=Group.CLUSTER)
-
-
-def _kube_api_burst() -> Any:
-    doc = "Requests to the API server at once."
-    return setting("kube-api-burst", ["KUBE_API_BURST"], doc, default=10, group=Group.CLUSTER)
+from gpu_core.config.words import FallbackStrategy, LabelDestination, LabelFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +18,9 @@ class PluginSettings(HardwareSettings):
     are None when their variable is not defined, which differs from an empty one.
     """
 
-    kubeconfig: str = _kubeconfig()
-    kube_api_qps: float = _kube_api_qps()
-    kube_api_burst: int = _kube_api_burst()
+    kubeconfig: str = common_settings.kubeconfig()
+    kube_api_qps: float = common_settings.kube_api_qps()
+    kube_api_burst: int = common_settings.kube_api_burst()
     kubelet_socket: str = setting(
         "kubelet-socket",
         ["KUBELET_SOCKET"],
@@ -189,9 +102,9 @@ class GfdSettings(HardwareSettings):
         default="",
         group=Group.CONFIGURATION,
     )
-    kubeconfig: str = _kubeconfig()
-    kube_api_qps: float = _kube_api_qps()
-    kube_api_burst: int = _kube_api_burst()
+    kubeconfig: str = common_settings.kubeconfig()
+    kube_api_qps: float = common_settings.kube_api_qps()
+    kube_api_burst: int = common_settings.kube_api_burst()
     namespace: str = setting(
         "namespace", ["NAMESPACE"], "Namespace of the NodeFeature object.", default="default", group=Group.CLUSTER
     )
@@ -248,9 +161,9 @@ class MpsSettings(HardwareSettings):
 class ConfigManagerSettings(OperationSettings):
     """config-manager's settings; it reads no config file itself. `signal` is a signal number."""
 
-    kubeconfig: str = _kubeconfig()
-    kube_api_qps: float = _kube_api_qps()
-    kube_api_burst: int = _kube_api_burst()
+    kubeconfig: str = common_settings.kubeconfig()
+    kube_api_qps: float = common_settings.kube_api_qps()
+    kube_api_burst: int = common_settings.kube_api_burst()
     oneshot: bool = setting(
         "oneshot", ["ONESHOT"], "Choose a config once and end.", default=False, group=Group.SELECTION
     )
