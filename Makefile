@@ -20,7 +20,7 @@ OPTIONS ?=
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## "; print "make TARGET" } \
 	  /^##@ / { printf "\n%s\n", substr($$0, 5) } \
-	  /^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: .venv/.synced ## Show the programs at work on a simulated node with 8 GPUs
@@ -44,8 +44,8 @@ check: .venv/.synced ## Style, types, layers, generated files and documentation,
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy packages tests scripts
-	$(BIN)/python scripts/protos.py --check
 	$(BIN)/pytest -q tests/layers
+	for script in protos config_docs chart_docs manifests; do $(BIN)/python scripts/$$script.py --check || exit; done
 
 .PHONY: format
 format: .venv/.synced ## Put the sources into the form that `make check` asks for

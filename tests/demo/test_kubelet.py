@@ -109,8 +109,9 @@ def test_a_new_registration_takes_the_place_of_the_old_one(kubelet: Kubelet) -> 
 
 def test_a_plugin_that_dies_ends_its_stream(kubelet: Kubelet) -> None:
     with PluginServer(kubelet.directory) as plugin:
+        plugin.send(device("a"))
         plugin.register()
-        kubelet.log.wait_for(StreamOpened)
+        kubelet.log.wait_for(Listed)
     assert kubelet.log.wait_for(StreamEnded).resource == GPU
 
 

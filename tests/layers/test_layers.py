@@ -1,0 +1,49 @@
+"""Who may import whom, and which modules may touch the world."""
+
+from __future__ import annotations
+
+import pytest
+
+from layers.edges import EDGES
+from layers.tree import CLUSTER, CORE, DEMO, PACKAGES, PROGRAMS, imports, modules, tops
+
+WORLD = frozenset({"os", "socket", "subprocess", "threading", "grpc", "pynvml", "kubernetes"})
+SHIPPED = sorted(name for name in modules() if name.partition(".")[0] != DEMO)
+
+
+def package(module: str) -> str:
+    """Return the import package that a module belongs to."""
+    return module.partition(".")[0]
+
+
+@pytest.mark.parametrize("module", [name for name in SHIPPED if name not in EDGES])
+def test_a_pure_module_does_not_touch_the_world(module: str) -> None:
+    touched = sorted(tops(modules()[module]) & WORLD)
+    assert touched == [], "Take the world as an argument, or name the module in tests/layers/edges.py."
+
+
+def test_every_edge_exists() -> None:
+    assert sorted(EDGES - modules().keys()) == []
+
+
+@pytest.mark.parametrize("module", [name for name in SHIPPED if package(name) == CORE])
+def test_core_stands_alone(module: str) -> None:
+    forbidden = {"grpc", "kubernetes", "google"} | (PACKAGES - {CORE})
+    assert sorted(tops(modules()[module]) & forbidden) == []
+
+
+@pytest.mark.parametrize("module", [name for name in SHIPPED if package(name) == CLUSTER])
+def test_access_to_the_cluster_knows_no_program(module: str) -> None:
+    assert sorted(tops(modules()[module]) & (PROGRAMS | {DEMO})) == []
+
+
+@pytest.mark.parametrize("module", [name for name in SHIPPED if package(name) in PROGRAMS])
+def test_programs_do_not_know_each_other(module: str) -> None:
+    others = (PROGRAMS | {DEMO}) - {package(module)}
+    assert sorted(tops(modules()[module]) & others) == []
+
+
+@pytest.mark.parametrize("module", [name for name in SHIPPED if package(name) == CORE and name not in EDGES])
+def test_a_pure_module_of_core_does_not_reach_the_world_through_another(module: str) -> None:
+    imported = imports(modules()[module])
+    assert sorted(edge for edge in EDGES if any(f"{name}.".startswith(f"{edge}.") for name in imported)) == []
