@@ -107,6 +107,7 @@ def test_reads_values(text: str, expected: dict[str, object]) -> None:
         pytest.param("health: {probeInterval: 0s}\n", "c:1:25: health.probeInterval: 0s is not more than zero", id="an interval of zero"),
         pytest.param("imex: {channelIDs: 0}\n", "c:1:20: imex.channelIDs: expected a list of whole numbers, found the number 0", id="a number as a list"),
         pytest.param("imex: {channelIDs: ['0']}\n", "c:1:20: imex.channelIDs: expected a whole number, found the text '0'; remove the quotes", id="a number in quotes"),
+        pytest.param("imex: {channelIDs: [x]}\n", "c:1:20: imex.channelIDs: expected a whole number, found the text 'x'", id="a word as a number"),
         pytest.param("imex: {channelIDs: [true]}\n", "c:1:20: imex.channelIDs: expected a whole number, found the boolean true", id="a boolean as a number"),
         pytest.param("devices: {include: all}\n", "c:1:20: devices.include: expected a list of texts, found the text 'all'", id="a text as a list"),
         pytest.param("resources: {gpus: {}}\n", "c:1:19: resources.gpus: expected a list, found a mapping", id="a mapping as a list"),
@@ -123,6 +124,7 @@ def test_reads_values(text: str, expected: dict[str, object]) -> None:
         pytest.param(shared("{name: gpu, replicas: 2, devices: 0}"), "c:4:41: sharing.timeSlicing.resources[0].devices: 0 devices cannot be shared; a count is at least 1", id="no device"),
         pytest.param(shared("{name: gpu, replicas: 2, devices: [true]}"), "c:4:41: sharing.timeSlicing.resources[0].devices: expected a GPU index, a MIG index such as 0:1, or the UUID of a GPU or MIG device, found the boolean true", id="a boolean for a device"),
         pytest.param(shared("{name: gpu, replicas: 2, memoryFactor: true}", "mps"), "c:4:46: sharing.mps.resources[0].memoryFactor: expected a number, found the boolean true", id="a boolean for a factor"),
+        pytest.param(shared("{name: gpu, replicas: 2, memoryFactor: x}", "mps"), "c:4:46: sharing.mps.resources[0].memoryFactor: expected a number, found the text 'x'", id="a word for a factor"),
         pytest.param(shared("{name: gpu, replicas: 2, activeThreadPercentage: 101}", "mps"), "c:4:56: sharing.mps.resources[0].activeThreadPercentage: 101.0 is no percentage; 0 to 100 are allowed", id="more than all threads"),
     ],
 )  # fmt: skip

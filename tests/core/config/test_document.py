@@ -89,4 +89,6 @@ def test_says_what_and_where_it_cannot_read(data: bytes, message: str) -> None:
 
 def test_tells_of_further_documents() -> None:
     assert read_document(b"a: 1\n---\nb: 2\n", "config.yaml")[1] is True
+    assert read_document(b"a: 1\n--- [\n", "config.yaml")[1] is True
+    assert read_document(b"a: 1\n...\n%YAML 9.0\n---\n", "config.yaml")[1] is True
     assert read_document(b"a: 1\n", "config.yaml")[1] is False

@@ -28,6 +28,11 @@ _TYPES: dict[Form, Any] = {
     Form.TEXTS: list[str],
     Form.INTEGERS: list[int],
 }
+_HOW_FLAGS_ARE_WRITTEN = (
+    "Flags take one dash or two, and lists are written with commas or by repeating the flag. An environment variable "
+    "counts where its flag is not given."
+)
+_HOW_VALUES_ARE_FOUND = f"{_HOW_FLAGS_ARE_WRITTEN} The config file counts where neither is."
 _METAVARS = {Form.DURATION: "DURATION", Form.INTEGERS: "NUMBERS", Form.TEXTS: "LIST"}
 
 
@@ -45,8 +50,8 @@ def complete(program: Program[Any], subcommands: Sequence[Subcommand], words: Se
 
 def _command(program: Program[Any], subcommands: Sequence[Subcommand]) -> Any:
     app = typer.Typer(
-        help=program.doc,
-        epilog=_examples(program.examples, ""),
+        help=f"{program.doc}\n\n{_HOW_VALUES_ARE_FOUND if program.reads_config else _HOW_FLAGS_ARE_WRITTEN}",
+        epilog=_epilog(program),
         cls=_GroupWithHeadings,
         # Plain text: the boxes of rich mode cut long flags off, and help is also read in pod logs.
         rich_markup_mode=None,
@@ -129,6 +134,13 @@ def default_text(option: Option) -> str:
         case list():
             return ",".join(str(item) for item in default)
     return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _epilog(program: Program[Any]) -> str:
+    silent = [option for option in program.options if not option.name]
+    lines = [f"  {option.variables[0]}:\n    {option.doc}" for option in silent]
+    variables = "\b\n" + "\n".join(["Variables without a flag:", *lines]) if lines else ""
+    return "\n\n".join(part for part in (variables, _examples(program.examples, "")) if part)
 
 
 def _examples(examples: Sequence[tuple[str, str]], prefix: str) -> str:

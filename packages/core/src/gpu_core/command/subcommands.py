@@ -12,6 +12,7 @@ from gpu_core.config.flags import CommandLine, flag_layer
 from gpu_core.config.layers import union
 from gpu_core.config.load import Loaded, config_error, load_line
 from gpu_core.config.options import Option, Program, for_settings
+from gpu_core.config.rules import judge_setting_words
 from gpu_core.errors import UsageError
 
 
@@ -45,10 +46,11 @@ class Invocation:
             CommandLine(texts=tuple((option, texts) for option, texts in self.line.texts if option in options))
         )
         variables, variable_problems = environment_layer(options, self.environ)
-        problems = variable_problems + flag_problems
+        layer = union(variables, flags)
+        problems = variable_problems + flag_problems + judge_setting_words(layer, options)
         if problems.errors:
             raise config_error(problems.errors, "")
-        return build_settings(union(variables, flags), options, self.subcommand.settings)
+        return build_settings(layer, options, self.subcommand.settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

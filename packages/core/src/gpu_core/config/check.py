@@ -16,7 +16,7 @@ from gpu_core.config.options import Program
 from gpu_core.config.parse import Parsed
 from gpu_core.config.problems import Problems
 from gpu_core.config.rules import judge_config, judge_words
-from gpu_core.config.shape import Section, leaves, shape
+from gpu_core.config.shape import Section, at, leaves, shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +73,8 @@ def effective_values(layer: Layer) -> tuple[EffectiveValue, ...]:
 
 def _is_absent(layer: Layer, path: KeyPath) -> bool:
     """Whether the path lies in an optional section that nothing gives."""
-    section = shape()
-    for depth, name in enumerate(path[:-1], start=1):
-        inner = section.member(name)
-        if not isinstance(inner, Section):
-            raise TypeError(f"{name} is no section")
-        if inner.optional and not below(layer, path[:depth]):
-            return True
-        section = inner
-    return False
+    sections = {path[:depth]: at(path[:depth]) for depth in range(1, len(path))}
+    return any(
+        isinstance(section, Section) and section.optional and not below(layer, inner)
+        for inner, section in sections.items()
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from gpu_core.config.document import Mapping, Member, Node, Scalar, Sequence
 from gpu_core.config.keys import Check
@@ -117,19 +117,18 @@ class _Walk:
             inner = (*path, known.key.name)
             self.positions[inner] = member.position
             present.add(known.key.name)
-            if not isinstance(known, Leaf):
-                raise TypeError(f"the model nests {dotted(inner)} inside a list entry, which is not supported")
-            if _is_null(member.value) and known.key.ours:
+            leaf = cast("Leaf", known)  # Entries hold no sections, which `shape` sees to.
+            if _is_null(member.value) and leaf.key.ours:
                 continue
-            if _is_null(member.value) and known.form is Form.TEXT and known.key.check is Check.NONE:
+            if _is_null(member.value) and leaf.form is Form.TEXT and leaf.key.check is Check.NONE:
                 entry[known.key.name] = ""  # The original's reading of an empty pattern.
                 continue
             try:
-                entry[known.key.name] = read_value(member.value, known)
+                entry[known.key.name] = read_value(member.value, leaf)
             except ValueError as error:
                 self.error(member.value.position, inner, str(error))
             else:
-                self._warn_of_yaml11(member.value, known, inner)
+                self._warn_of_yaml11(member.value, leaf, inner)
         for known in section.members:
             if isinstance(known, Leaf) and known.required and known.key.name not in present:
                 self.error(node.position, path, f"the key {known.key.name} is missing")

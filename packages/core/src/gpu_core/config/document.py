@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import cast
 
 import yaml
 
@@ -189,9 +190,7 @@ class _Builder:
         return node
 
     def _position(self, event: yaml.Event) -> Position:
-        mark = event.start_mark
-        if mark is None:
-            raise TypeError("libyaml gives every event a place")
+        mark = cast("yaml.Mark", event.start_mark)  # libyaml gives every event a place.
         return Position(file=self.file, line=mark.line + 1, column=mark.column + 1)
 
 

@@ -32,7 +32,7 @@ def document(layer: Layer, program: Program[Any], mig_resources: Sequence[tuple[
     """
     top = shape()
     result: dict[str, Any] = {"version": "v1"}
-    for member in top.members[1:]:
+    for member in top.members:
         if isinstance(member, Section):
             section = _section(layer, program, member)
             if section or not member.key.ours:

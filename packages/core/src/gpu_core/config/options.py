@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
@@ -166,8 +166,6 @@ def for_settings(settings: type[Any]) -> tuple[Option, ...]:
     for declared in fields(settings):
         meta: _Setting = declared.metadata["setting"]
         form, words = _form(hints[declared.name])
-        if declared.default is MISSING:
-            raise TypeError(f"{settings.__name__}.{declared.name} has no default")
         options.append(
             Option(
                 name=meta.flag,

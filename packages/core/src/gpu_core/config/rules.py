@@ -6,14 +6,14 @@ a program over a key that is none of its business.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpu_core.config.build import is_word
 from gpu_core.config.decode import Place
 from gpu_core.config.layers import DEFAULT_ORIGIN, KeyPath, Layer, Origin, Position, dotted, key_path
 from gpu_core.config.model import Config
-from gpu_core.config.options import Program
+from gpu_core.config.options import Option, Program
 from gpu_core.config.problems import Problem, Problems
 from gpu_core.config.shape import Form, Leaf, Section, Words, at
 from gpu_core.config.words import MigStrategy, SharingStrategy
@@ -32,10 +32,6 @@ def judge_words(layer: Layer, program: Program[Any], positions: Mapping[Place, P
     for path, given in layer.items():
         option = program.option_for(path)
         if option is not None and option.key is None:
-            if option.words is not None:
-                # Charts define variables with empty values; for a setting that means "not given".
-                words = (given.value,) if option.form is Form.WORD else given.value
-                problems += _unknown(tuple(filter(None, words)), option.words, str(given.origin), None, fatal=True)
             continue
         member = at(path)
         fatal = program.obeys(path)
@@ -46,6 +42,18 @@ def judge_words(layer: Layer, program: Program[Any], positions: Mapping[Place, P
             where, position = _place(path, given.origin)
             late = path in program.late
             problems += _unknown(given.value, member.words, where, position, fatal=fatal, late=late, allowed=allowed)
+    return Problems(tuple(problems)) + judge_setting_words(layer, program.options)
+
+
+def judge_setting_words(layer: Layer, options: Sequence[Option]) -> Problems:
+    """Find every word that does not exist among settings without a key in the file."""
+    problems: list[Problem] = []
+    for option in options:
+        if option.key is None and option.words is not None and option.path in layer:
+            given = layer[option.path]
+            words = (given.value,) if option.form is Form.WORD else given.value
+            # Charts define variables with empty values; for a setting that means "not given".
+            problems += _unknown(tuple(filter(None, words)), option.words, str(given.origin), None, fatal=True)
     return Problems(tuple(problems))
 
 

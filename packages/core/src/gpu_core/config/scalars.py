@@ -56,8 +56,6 @@ def whole_number(digits: str) -> int | None:
     match = _INTEGER.fullmatch(digits)
     if match is None:
         return None
-    sign, hexadecimal, binary, octal, decimal = match.groups()
-    for text, base in ((hexadecimal, 16), (binary, 2), (octal, 8), (decimal, 10)):
-        if text is not None:
-            return -int(text, base) if sign == "-" else int(text, base)
-    raise AssertionError("one group always matches")
+    sign, *texts = match.groups()
+    number = next(int(text, base) for text, base in zip(texts, (16, 2, 8, 10), strict=True) if text is not None)
+    return -number if sign == "-" else number

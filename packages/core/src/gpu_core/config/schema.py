@@ -17,6 +17,12 @@ _DURATION = rf"^(infinite|[-+]?(0|({_AMOUNT})+))$"
 _PART = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _RESOURCE_NAME = rf"^({RESOURCE_PREFIX.replace('.', '[.]')})?{_PART}([.]{_PART})*$"
 _LONGEST_NAME = 63
+_BOUNDS: dict[Check, dict[str, Any]] = {
+    Check.REPLICAS: {"minimum": 2},
+    Check.NOT_NEGATIVE: {"minimum": 0},
+    Check.POSITIVE: {"exclusiveMinimum": 0},
+    Check.PERCENTAGE: {"minimum": 0, "maximum": 100},
+}
 
 
 def json_schema() -> dict[str, Any]:
@@ -84,9 +90,9 @@ def _leaf(leaf: Leaf) -> dict[str, Any]:
         case Form.BOOLEAN:
             return {"type": "boolean"}
         case Form.INTEGER:
-            return {"type": "integer", **_bounds(leaf.key.check)}
+            return {"type": "integer", **_BOUNDS.get(leaf.key.check, {})}
         case Form.NUMBER:
-            return {"type": "number", **_bounds(leaf.key.check)}
+            return {"type": "number", **_BOUNDS.get(leaf.key.check, {})}
         case Form.DURATION:
             return {"anyOf": [{"type": "string", "pattern": _DURATION}, {"type": "number"}]}
         case Form.WORD:
@@ -104,16 +110,3 @@ def _leaf(leaf: Leaf) -> dict[str, Any]:
 
 def _words(leaf: Leaf) -> list[str]:
     return [word.value for word in leaf.words or ()]
-
-
-def _bounds(check: Check) -> dict[str, Any]:
-    match check:
-        case Check.REPLICAS:
-            return {"minimum": 2}
-        case Check.NOT_NEGATIVE:
-            return {"minimum": 0}
-        case Check.POSITIVE:
-            return {"exclusiveMinimum": 0}
-        case Check.PERCENTAGE:
-            return {"minimum": 0, "maximum": 100}
-    return {}

@@ -74,7 +74,7 @@ class Section:
 def shape() -> Section:
     """Return the shape of the whole file."""
     top = Key(name="", doc="The configuration.")
-    return Section(attribute="", key=top, model=Config, members=_members(Config, exact=False))
+    return Section(attribute="", key=top, model=Config, members=members_of(Config))
 
 
 def leaves(section: Section, prefix: KeyPath = ()) -> Iterator[tuple[KeyPath, Leaf | Section]]:
@@ -99,7 +99,8 @@ def at(path: KeyPath) -> Leaf | Section:
     return found
 
 
-def _members(model: type[Any], *, exact: bool) -> tuple[Leaf | Section, ...]:
+def members_of(model: type[Any], *, exact: bool = False) -> tuple[Leaf | Section, ...]:
+    """Return the keys that a dataclass of the model declares; `exact` when the section around it is."""
     hints = typing.get_type_hints(model)
     members: list[Leaf | Section] = []
     for field in fields(model):
@@ -111,12 +112,15 @@ def _members(model: type[Any], *, exact: bool) -> tuple[Leaf | Section, ...]:
         items = typing.get_args(bare)[0] if typing.get_origin(bare) is tuple else None
         nested = items if _is_model(items) else bare if _is_model(bare) else None
         if nested is not None:
+            inner = members_of(nested, exact=exact_here)
+            if items is not None and not all(isinstance(member, Leaf) for member in inner):
+                raise TypeError(f"the entries of {key.name} hold sections, which no layer can hold")
             members.append(
                 Section(
                     attribute=field.name,
                     key=key,
                     model=nested,
-                    members=_members(nested, exact=exact_here),
+                    members=inner,
                     optional=optional,
                     exact=exact_here,
                     repeated=items is not None,
