@@ -1,0 +1,70 @@
+"""What is read of GPUs beside NVML: the kernel's files about PCI functions, and the driver's about MIG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from gpu_core.devices.mig_minors import parse_mig_minors
+from gpu_core.devices.model import PciFacts
+from gpu_core.runtime.roots import Roots
+
+MIG_MINORS = "/proc/driver/nvidia-caps/mig-minors"
+PCI_DEVICES = "/sys/bus/pci/devices"
+
+_CONFIG_SPACE = 4096
+
+
+class NodeFiles(Protocol):
+    """Gives the facts of the node that NVML does not."""
+
+    def pci(self, address: str) -> PciFacts | None:
+        """Return what is known of a PCI function, by the kernel's address; None without its folder."""
+
+    def mig_minors(self) -> Mapping[str, int] | None:
+        """Return the minors of MIG capabilities; None without the driver's file."""
+
+
+class MachineFiles:
+    """The files of the machine that we run on."""
+
+    def __init__(self, roots: Roots) -> None:
+        self._roots = roots
+
+    def pci(self, address: str) -> PciFacts | None:
+        """Return what sysfs holds of a PCI function."""
+        folder = self._roots.path(f"{PCI_DEVICES}/{address}")
+        if not folder.is_dir():
+            return None
+        numa = _number(folder / "numa_node", 10)
+        return PciFacts(
+            address=address,
+            vendor=_number(folder / "vendor", 16),
+            device=_number(folder / "device", 16),
+            class_code=_number(folder / "class", 16),
+            numa_node=None if numa is None or numa < 0 else numa,
+            config=_bytes(folder / "config"),
+        )
+
+    def mig_minors(self) -> Mapping[str, int] | None:
+        """Return what the driver's file lists."""
+        try:
+            return parse_mig_minors(self._roots.path(MIG_MINORS).read_text("utf-8", "replace"))
+        except OSError:
+            return None
+
+
+def _number(file: Path, base: int) -> int | None:
+    try:
+        return int(file.read_text("ascii").strip(), base)
+    except (OSError, ValueError):
+        return None
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(_CONFIG_SPACE)
+    except OSError:
+        return b""

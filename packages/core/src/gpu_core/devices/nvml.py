@@ -1,0 +1,70 @@
+"""Reads the node's GPUs through NVML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pynvml
+
+from gpu_core.devices.events import HealthMonitor
+from gpu_core.devices.model import Fault, Gpu, Inventory, Platform, UnreadableGpu
+from gpu_core.devices.node_files import NodeFiles
+from gpu_core.devices.nvml_calls import ask, attempt
+from gpu_core.devices.nvml_gpu import read_gpu
+from gpu_core.devices.nvml_library import install
+from gpu_core.devices.nvml_links import read_links
+from gpu_core.devices.nvml_monitor import NvmlMonitor
+
+
+class NvmlBackend:
+    """NVML, initialized on the library that was given, for as long as this is open.
+
+    Only one may be open in a process, since the binding has one place for its library. Raises NvmlCallError when
+    NVML cannot be initialized.
+    """
+
+    def __init__(self, library: Any, files: NodeFiles, platform: Platform = Platform.NVML) -> None:
+        install(library)
+        ask("Init", pynvml.nvmlInit)
+        self._files = files
+        self._platform = platform
+
+    @property
+    def platform(self) -> Platform:
+        """The interface behind this backend: NVML itself, or WSL, which offers NVML too."""
+        return self._platform
+
+    def read(self, *, links: bool = False) -> Inventory:
+        """Read every GPU now. Raises NvmlCallError when not even their number can be had."""
+        minors = self._files.mig_minors()
+        found = [
+            self._read_gpu(index, minors or {}) for index in range(ask("DeviceGetCount", pynvml.nvmlDeviceGetCount))
+        ]
+        handles = {gpu.uuid: handle for gpu, handle in found if isinstance(gpu, Gpu)}
+        gpus = tuple(gpu for gpu, _ in found if isinstance(gpu, Gpu))
+        driver = attempt("SystemGetDriverVersion", pynvml.nvmlSystemGetDriverVersion)
+        cuda = attempt("SystemGetCudaDriverVersion", pynvml.nvmlSystemGetCudaDriverVersion_v2)
+        return Inventory(
+            platform=self._platform,
+            gpus=gpus,
+            unreadable=tuple(gpu for gpu, _ in found if isinstance(gpu, UnreadableGpu)),
+            driver_version=None if isinstance(driver, Fault) else driver,
+            cuda_version=None if isinstance(cuda, Fault) else (cuda // 1000, cuda % 1000 // 10),
+            links=read_links([(gpu, handles[gpu.uuid]) for gpu in gpus]) if links else (),
+            mig_minors_known=minors is not None,
+            faults=tuple(answer for answer in (driver, cuda) if isinstance(answer, Fault)),
+        )
+
+    def monitor(self) -> HealthMonitor:
+        """Open an event set. Raises NvmlCallError when there is none to be had."""
+        return NvmlMonitor()
+
+    def close(self) -> None:
+        """Shut NVML down; a failure of that changes nothing for anybody."""
+        attempt("Shutdown", pynvml.nvmlShutdown)
+
+    def _read_gpu(self, index: int, minors: Any) -> tuple[Gpu | UnreadableGpu, Any]:
+        handle = attempt("DeviceGetHandleByIndex", pynvml.nvmlDeviceGetHandleByIndex, index)
+        if isinstance(handle, Fault):
+            return UnreadableGpu(index=index, fault=handle), None
+        return read_gpu(index, handle, self._files, minors), handle

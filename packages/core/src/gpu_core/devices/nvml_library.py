@@ -1,0 +1,53 @@
+"""Finds the driver's management library, and puts it, or a stand-in, where the NVML binding keeps its own.
+
+pynvml always loads `libnvidia-ml.so.1` by that name, but only when it has none yet; setting it first is how a
+driver root of a driver container is honoured, and how a simulated node takes the library's place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pynvml
+
+LIBRARY = "libnvidia-ml.so.1"
+
+DIRECTORIES = (
+    "/usr/lib64",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/lib64",
+    "/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+)
+"""Where a driver root holds the library, in the order in which it is looked for."""
+
+
+def candidates(driver_root: str | None) -> tuple[str, ...]:
+    """Return what to load, in order: the driver root's library where it exists, then whatever the loader finds."""
+    if driver_root is None:
+        return (LIBRARY,)
+    paths = (Path(driver_root) / directory.lstrip("/") / LIBRARY for directory in DIRECTORIES)
+    return (*(str(path) for path in paths if path.exists()), LIBRARY)
+
+
+def load(paths: Iterable[str]) -> tuple[Any | None, tuple[str, ...]]:
+    """Return the first library that loads, and why each one before it did not; None when none does."""
+    failures: list[str] = []
+    for path in paths:
+        try:
+            return ctypes.CDLL(path), tuple(failures)
+        except OSError as error:
+            failures.append(f"{path}: {error}")
+    return None, tuple(failures)
+
+
+def install(library: Any) -> None:
+    """Make the binding call `library` from now on. Nobody may be using the one before it."""
+    with pynvml.libLoadLock:
+        pynvml.nvmlLib = library
+        pynvml._nvmlLib_refcount = 0  # noqa: SLF001  The binding offers no way to let go of a library.
+        pynvml._nvmlGetFunctionPointer_cache.clear()  # noqa: SLF001

@@ -1,0 +1,137 @@
+"""Reads the MIG devices of one GPU through NVML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pynvml
+
+from gpu_core.devices.mig_minors import instance_minors
+from gpu_core.devices.model import Fault, MigAttributes, MigDevice
+from gpu_core.devices.nvml_calls import ABSENT, Facts, attempt, may
+from gpu_core.devices.profiles import PROFILE_COUNT, profile_name
+
+_NO_ATTRIBUTES = MigAttributes(memory_mib=0, multiprocessors=0, gpu_instance_slices=0, compute_instance_slices=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _InstanceProfile:
+    """A GPU instance profile: NVML's number for it, and the driver's name, empty on older drivers."""
+
+    slot: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigParent:
+    """The GPU whose MIG devices are read. `memory` is in bytes, `minors` are those of MIG capabilities, by path."""
+
+    handle: Any
+    index: int
+    uuid: str
+    minor: int | None
+    memory: int | None
+    minors: Mapping[str, int]
+
+
+def read_mig_devices(parent: MigParent, count: int, gpu_facts: Facts) -> tuple[MigDevice, ...]:
+    """Return the MIG devices of a GPU, by index; it may have `count` of them.
+
+    A device whose handle or UUID cannot be read leaves a fault on the GPU, through `gpu_facts`; any other failure
+    is the device's own.
+    """
+    profiles: dict[int, _InstanceProfile] | None = None
+    devices = []
+    for index in range(count):
+        mig = attempt(
+            "DeviceGetMigDeviceHandleByIndex", pynvml.nvmlDeviceGetMigDeviceHandleByIndex, parent.handle, index
+        )
+        if isinstance(mig, Fault) and mig.code in ABSENT:
+            continue
+        identity = mig if isinstance(mig, Fault) else attempt("DeviceGetUUID", pynvml.nvmlDeviceGetUUID, mig)
+        if isinstance(identity, Fault):
+            gpu_facts.add(identity)
+            continue
+        if profiles is None:
+            profiles = _instance_profiles(parent.handle)
+        devices.append(_read(parent, index, mig, identity, profiles))
+    return tuple(devices)
+
+
+def _read(parent: MigParent, index: int, mig: Any, uuid: str, profiles: Mapping[int, _InstanceProfile]) -> MigDevice:
+    facts = Facts()
+    gpu_instance = facts.need("DeviceGetGpuInstanceId", pynvml.nvmlDeviceGetGpuInstanceId, mig)
+    compute_instance = facts.need("DeviceGetComputeInstanceId", pynvml.nvmlDeviceGetComputeInstanceId, mig)
+    raw = facts.need("DeviceGetAttributes", pynvml.nvmlDeviceGetAttributes_v2, mig)
+    attributes = _NO_ATTRIBUTES if raw is None else _attributes(raw)
+    profile = None if gpu_instance is None else _profile_of(parent.handle, gpu_instance, profiles, facts)
+    names = profile_name(
+        slot=None if profile is None else profile.slot,
+        driver_name="" if profile is None else profile.name,
+        compute_slices=attributes.compute_instance_slices,
+        gpu_slices=attributes.gpu_instance_slices,
+        memory_mib=attributes.memory_mib,
+        total_memory=parent.memory,
+    )
+    minors = None
+    if parent.minor is not None and gpu_instance is not None and compute_instance is not None:
+        minors = instance_minors(parent.minors, parent.minor, gpu_instance, compute_instance)
+    return MigDevice(
+        index=index,
+        uuid=uuid,
+        parent_uuid=parent.uuid,
+        parent_index=parent.index,
+        gpu_instance=-1 if gpu_instance is None else gpu_instance,
+        compute_instance=-1 if compute_instance is None else compute_instance,
+        profile=names.device,
+        instance_profile=names.instance,
+        attributes=attributes,
+        capability_minors=minors,
+        faults=facts.faults,
+    )
+
+
+def _attributes(raw: Any) -> MigAttributes:
+    return MigAttributes(
+        memory_mib=int(raw.memorySizeMB),
+        multiprocessors=int(raw.multiprocessorCount),
+        gpu_instance_slices=int(raw.gpuInstanceSliceCount),
+        compute_instance_slices=int(raw.computeInstanceSliceCount),
+        copy_engines=int(raw.sharedCopyEngineCount),
+        decoders=int(raw.sharedDecoderCount),
+        encoders=int(raw.sharedEncoderCount),
+        jpeg_engines=int(raw.sharedJpegCount),
+        ofa_engines=int(raw.sharedOfaCount),
+    )
+
+
+def _profile_of(
+    handle: Any, gpu_instance: int, profiles: Mapping[int, _InstanceProfile], facts: Facts
+) -> _InstanceProfile | None:
+    instance = facts.need("DeviceGetGpuInstanceById", pynvml.nvmlDeviceGetGpuInstanceById, handle, gpu_instance)
+    if instance is None:
+        return None
+    info = facts.need("GpuInstanceGetInfo", pynvml.nvmlGpuInstanceGetInfo, instance)
+    return None if info is None else profiles.get(int(info.profileId))
+
+
+def _instance_profiles(handle: Any) -> dict[int, _InstanceProfile]:
+    """Return the GPU instance profiles that a GPU offers, by their id."""
+    profiles = {}
+    for slot in range(PROFILE_COUNT):
+        info = may("DeviceGetGpuInstanceProfileInfo", _profile_info, handle, slot)
+        if info is not None:
+            name = getattr(info, "name", b"")
+            text = name.decode("ascii", "replace") if isinstance(name, bytes) else str(name)
+            profiles[int(info.id)] = _InstanceProfile(slot=slot, name=text)
+    return profiles
+
+
+def _profile_info(handle: Any, slot: int) -> Any:
+    """Ask for a profile with its name, and on older drivers without."""
+    try:
+        return pynvml.nvmlDeviceGetGpuInstanceProfileInfo(handle, slot, version=2)
+    except pynvml.NVMLError_FunctionNotFound:
+        return pynvml.nvmlDeviceGetGpuInstanceProfileInfo(handle, slot, version=1)
