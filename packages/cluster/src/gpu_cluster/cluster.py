@@ -116,7 +116,8 @@ class Cluster:
     ) -> WatchStream:
         """Open a watch on the changes after `resource_version`; the server ends it after `timeout` seconds.
 
-        Bookmarks are asked for, and `metadata_only` is as for `list`. Raises ExpiredError, here or while iterating, when the version is too old.
+        Bookmarks are asked for, and `metadata_only` is as for `list`. Raises ExpiredError, here or while iterating,
+        when the version is too old.
         """
         query = {
             **_selectors(field_selector, label_selector),

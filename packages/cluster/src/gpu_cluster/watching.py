@@ -44,9 +44,8 @@ def parse_event(request: str, line: str) -> WatchEvent:
         kind, content = document["type"], document["object"]
         if kind == "ERROR":
             raise from_status(request, content, code=int(content.get("code") or 500))
-        if not isinstance(content["metadata"], dict):
-            raise TypeError("metadata is no object")
-        return WatchEvent(type=EventType(kind), object=content)
+        # A mapping is needed here, and `dict` refuses everything else.
+        return WatchEvent(type=EventType(kind), object={**content, "metadata": dict(content["metadata"])})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UnreachableError(f"The API server sent a broken line for {request}: {line[:80]!r}", status=0) from error
 

@@ -6,14 +6,22 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
 
-from gpu_core.runtime.events import EventQueue, Reload, Stop
+from gpu_core.runtime.events import Reload, Stop
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
 
 
+class Sink(Protocol):
+    """Takes events, also from within a signal handler that interrupts it, as EventQueue and SimpleQueue do."""
+
+    def put(self, event: Reload | Stop, /) -> object:
+        """Add an event; never waits."""
+
+
 @contextmanager
-def signals_to(events: EventQueue) -> Iterator[None]:
+def signals_to(events: Sink) -> Iterator[None]:
     """Put an event for every signal while the block runs; the former handlers come back after it."""
 
     def handle(number: int, _frame: FrameType | None) -> None:

@@ -1,0 +1,140 @@
+"""Puts the program together: the API server, the watches, the loop, and the end."""
+
+from __future__ import annotations
+
+import os
+import queue
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from config_manager.agenda import SETTLE, Agenda
+from config_manager.choose import Rules
+from config_manager.loop import Event, FilesChanged, Loop
+from config_manager.report import Log, Reporter
+from config_manager.switch import Switch, Task
+from config_manager.watch import NodeWatch
+from gpu_cluster import Backoff, Cluster, connect
+from gpu_cluster.node_events import NodeEvents
+from gpu_core.config.settings import ConfigManagerSettings
+from gpu_core.runtime.config_file import DirectoriesWatch
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.links import places
+
+PATIENCE = 30.0
+"""How many seconds a process to signal is looked for."""
+
+USER_AGENT = "k8s-gpu-suite/config-manager"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a run depends on besides its settings, so that a test can give its own. Times are seconds."""
+
+    environ: Mapping[str, str]
+    proc: Path = Path("/proc")
+    clock: Callable[[], float] = time.monotonic
+    chance: Callable[[], float] = random.random
+    kill: Callable[[int, int], object] = os.kill
+    settle: float = SETTLE
+    patience: float = PATIENCE
+    first_pause: float = 0.8
+
+
+def task_of(settings: ConfigManagerSettings, surroundings: Surroundings) -> Task:
+    """Return what the settings ask for. Several programs may be named, separated by commas."""
+    programs = tuple(name for name in (part.strip() for part in settings.process_to_signal.split(",")) if name)
+    return Task(
+        rules=Rules(label=settings.node_label, default=settings.default_config, fallbacks=settings.fallback_strategies),
+        directory=Path(os.path.abspath(settings.config_file_srcdir)),  # noqa: PTH100  keeps links as they are
+        link=Path(settings.config_file_dst),
+        programs=programs if settings.send_signal else (),
+        signal=settings.signal,
+        checked=not settings.skip_config_check,
+        proc=surroundings.proc,
+        patience=surroundings.patience,
+    )
+
+
+class App:
+    """One run of the program. A Stop put into `events`, by a signal handler or another thread, ends it."""
+
+    def __init__(
+        self,
+        settings: ConfigManagerSettings,
+        surroundings: Surroundings,
+        *,
+        log: Log,
+        counters: Counters,
+    ) -> None:
+        self._settings = settings
+        self._surroundings = surroundings
+        self._log = log
+        self._counters = counters
+        self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+
+    def run(self) -> None:
+        """Run until the end, or once. Raises SuiteError for what cannot be waited for."""
+        settings, around = self._settings, self._surroundings
+        cluster = connect(
+            kubeconfig=settings.kubeconfig,
+            qps=settings.kube_api_qps,
+            burst=settings.kube_api_burst,
+            environ=around.environ,
+            user_agent=USER_AGENT,
+        )
+        task = task_of(settings, around)
+        files = DirectoriesWatch(lambda: _watched(task), lambda: self.events.put(FilesChanged()))
+        nodes = self._node_watch(cluster)
+        thread = threading.Thread(target=nodes.run, name="node-watch", daemon=True)
+        poster = self._poster(cluster)
+        loop = Loop(
+            Switch(task, kill=around.kill),
+            self.events,
+            Reporter(self._log, self._counters, poster, label=settings.node_label),
+            agenda=Agenda(settle=around.settle),
+            clock=around.clock,
+            programs=settings.process_to_signal,
+            once=settings.oneshot,
+        )
+        files.start()
+        thread.start()
+        try:
+            loop.run()
+        finally:
+            nodes.stop()
+            files.stop()
+            if poster is not None:
+                poster.close()
+            cluster.close()
+
+    def _poster(self, cluster: Cluster) -> NodeEvents | None:
+        if not self._settings.node_events:
+            return None
+        return NodeEvents(
+            cluster,
+            node=self._settings.node_name,
+            component="config-manager",
+            failed=lambda problem: self._log.warning("an Event was not posted", problem=problem),
+        )
+
+    def _node_watch(self, cluster: Cluster) -> NodeWatch:
+        around = self._surroundings
+        return NodeWatch(
+            cluster,
+            node=self._settings.node_name,
+            label=self._settings.node_label,
+            report=self.events.put,
+            backoff=Backoff(chance=around.chance, first=around.first_pause),
+            clock=around.clock,
+            # Watches of a whole cluster that ended at the same time would come back at the same time.
+            watch_timeout=lambda: 300.0 + 300.0 * around.chance(),
+        )
+
+
+def _watched(task: Task) -> tuple[Path, ...]:
+    """Return the directories whose changes matter: the configs, what their links go through, and the link's place."""
+    return tuple(dict.fromkeys([*places(task.directory / "..data" / "any"), task.directory, *places(task.link)]))

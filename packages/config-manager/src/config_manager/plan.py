@@ -1,0 +1,64 @@
+"""What to do about a choice, given what is there: the link, the copy of the last good config, the signal. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A config that can be used: its name, empty for the empty config, and why it was chosen.
+
+    `target` is what the link should point to, `content` what is in it.
+    """
+
+    name: str
+    why: str
+    target: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """There is nothing that can be used; stay with what is. `problem` says why."""
+
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What is at the link's place: the link's text, None where there is no link, and what readers get, if anything."""
+
+    target: str | None
+    content: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Steps in the order in which they are taken; None and False mean to leave that step out."""
+
+    save: bytes | None = None
+    target: str | None = None
+    signal: bool = False
+
+
+def plan(aim: Wish | Keep, found: Found, *, good: bytes | None, told: bytes | None, copy: str) -> Plan:
+    """Return the steps.
+
+    `good` is the content that was last applied, which the file `copy` holds, None where nothing was yet. `told` is
+    the content that the programs are known to use, None where they cannot have read any.
+
+    A wish is linked where it is, so that what Kubernetes changes in it is seen at once. When the file behind the
+    link goes away or is broken in place, the link moves to the copy: programs that start then find the last good
+    config, and those that run have it already, so they are left alone.
+    """
+    match aim:
+        case Wish():
+            return Plan(
+                save=None if aim.content == good else aim.content,
+                target=None if aim.target == found.target else aim.target,
+                signal=aim.content != told,
+            )
+        case Keep():
+            broken = good is not None and found.content != good
+            return Plan(target=copy if broken else None)

@@ -1,0 +1,104 @@
+"""What is said about what happens, once per fact: log lines, numbers, and Events for those who want them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, assert_never
+
+from config_manager import metrics
+from config_manager.plan import Keep
+from config_manager.switch import Delivery, GivenUp, NotYet, Settled, Signalled
+from config_manager.watch import LabelSeen, NodeGone, Sighting, Trouble
+from gpu_core.runtime.counters import Counters
+
+
+class Log(Protocol):
+    """What is used of a logger."""
+
+    def info(self, event: str, **facts: Any) -> Any:
+        """Say what went as it should."""
+
+    def warning(self, event: str, **facts: Any) -> Any:
+        """Say what somebody should look at."""
+
+
+class Poster(Protocol):
+    """What is used of `gpu_cluster.node_events.NodeEvents`."""
+
+    def post(self, *, warning: bool, reason: str, message: str) -> None:
+        """Have an Event posted."""
+
+
+class Reporter:
+    """Says each fact when it becomes true, and not again while it stays so. `poster` is None without Events."""
+
+    def __init__(self, log: Log, counters: Counters, poster: Poster | None, *, label: str) -> None:
+        self._log = log
+        self._counters = counters
+        self._poster = poster
+        self._label = label
+        self._config: str | None = None
+        self._problem = ""
+        self._trouble = ""
+        self._searching = False
+
+    def saw(self, sighting: Sighting) -> None:
+        """Say what the API server says about the Node."""
+        match sighting:
+            case LabelSeen():
+                self._log.info("the node was read", label=self._label, value=sighting.value)
+            case NodeGone():
+                self._log.warning("the node does not exist; the config stays as it is until it does")
+            case _:
+                assert_never(sighting)
+
+    def cannot_follow(self, trouble: Trouble) -> None:
+        """Say that the Node cannot be followed, once for each reason."""
+        self._counters.add(metrics.WATCH_FAILURES)
+        if trouble.problem != self._trouble:
+            self._trouble = trouble.problem
+            self._log.warning("the node cannot be followed; trying again", problem=trouble.problem)
+
+    def follows(self) -> None:
+        """Say that the Node is followed again."""
+        self._trouble = ""
+        self._log.info("the node is followed again")
+
+    def settled(self, settled: Settled) -> None:
+        """Say which config is in use now, or why none or not another one."""
+        if settled.problem and settled.problem != self._problem:
+            self._counters.add(metrics.REFUSED)
+            self._log.warning("the config stays as it is", problem=settled.problem)
+            self._post(warning=True, reason="GpuConfigRefused", message=settled.problem)
+        solved = self._problem and not settled.problem
+        self._problem = settled.problem
+        if isinstance(settled.aim, Keep):
+            return
+        name = settled.aim.name or "(empty)"
+        if settled.steps.save is not None or name != self._config or solved:
+            self._counters.add(metrics.APPLIED)
+            self._log.info("config in use", config=name, why=settled.aim.why, changed=settled.steps.signal)
+            if settled.steps.signal:
+                message = f"The GPU config {name} is in use: {settled.aim.why}."
+                self._post(warning=False, reason="GpuConfigApplied", message=message)
+        self._config = name
+
+    def delivered(self, delivery: Delivery, programs: str) -> None:
+        """Say what came of the signal."""
+        match delivery:
+            case Signalled():
+                self._counters.add(metrics.SIGNALS, len(delivery.pids))
+                self._log.info("signalled", program=programs, processes=list(delivery.pids))
+            case NotYet() if self._searching:
+                pass
+            case NotYet():
+                self._log.info("no process to signal yet; looking again", program=programs)
+            case GivenUp():
+                self._counters.add(metrics.GIVEN_UP)
+                self._log.warning("not signalled", problem=delivery.problem)
+            case _:
+                assert_never(delivery)
+        self._searching = isinstance(delivery, NotYet)
+
+    def _post(self, *, warning: bool, reason: str, message: str) -> None:
+        if self._poster is not None:
+            self._poster.post(warning=warning, reason=reason, message=message)
