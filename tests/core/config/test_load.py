@@ -9,13 +9,11 @@ import pytest
 
 from gpu_core.config.layers import Origin, Position, Source
 from gpu_core.config.load import load
-from gpu_core.config.model import Config, Flags, PluginFlags, ReplicatedResource, ReplicatedResources, Sharing
-from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON
+from gpu_core.config.model import Config, Flags, PluginFlags
+from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN
 from gpu_core.config.settings import ConfigManagerSettings, PluginSettings
 from gpu_core.config.words import DeviceListStrategy, FallbackStrategy, LogLevel, MigStrategy
 from gpu_core.errors import ConfigError, UsageError
-
-SHARED = "sharing:\n  mps:\n    resources:\n    - {name: gpu, replicas: 2}\n"
 
 
 def write(directory: Path, text: str) -> str:
@@ -153,140 +151,6 @@ def test_typos_warn_and_are_refused_when_strict(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load(DEVICE_PLUGIN, ["--config-file", file], {"CONFIG_STRICT": "true"})
     assert caught.value.problems == (warning,)
-
-
-def test_words_of_another_program_only_warn(tmp_path: Path) -> None:
-    file = write(tmp_path, "flags: {plugin: {deviceIDStrategy: minor, deviceListStrategy: [envvar, foo]}}\n")
-
-    loaded = load(GPU_FEATURE_DISCOVERY, ["--config-file", file], {})
-
-    assert [line.partition(": ")[2] for line in loaded.warnings] == [
-        "flags.plugin.deviceIDStrategy: 'minor' is not allowed; use uuid or index",
-        "flags.plugin.deviceListStrategy: 'foo' is not allowed; use envvar, volume-mounts, cdi-annotations or cdi-cri",
-    ]
-    assert loaded.config.flags.plugin == PluginFlags()
-    assert loaded.effective()["flags"]["plugin"]["deviceIDStrategy"] == "minor"
-
-
-def test_a_wrong_mig_strategy_stops_gpu_feature_discovery_only_after_the_config_is_logged() -> None:
-    loaded = load(GPU_FEATURE_DISCOVERY, ["--mig-strategy=both"], {})
-
-    assert loaded.effective()["flags"]["migStrategy"] == "both"
-    with pytest.raises(ConfigError, match="'both' is not allowed; use none, single or mixed"):
-        loaded.raise_refused()
-    with pytest.raises(ConfigError):
-        load(GPU_FEATURE_DISCOVERY, ["--mig-strategy=both", "--config-strict"], {})
-    load(GPU_FEATURE_DISCOVERY, [], {}).raise_refused()
-
-
-def test_discovery_strategies_are_the_programs_own() -> None:
-    assert load(GPU_FEATURE_DISCOVERY, ["--device-discovery-strategy=vfio"], {}).refused == ()
-    with pytest.raises(ConfigError, match="'vfio' is not allowed; use auto, nvml or tegra"):
-        load(DEVICE_PLUGIN, ["--device-discovery-strategy=vfio"], {})
-
-
-def test_an_unknown_policy_of_an_entry_is_refused(tmp_path: Path) -> None:
-    file = write(tmp_path, SHARED.replace("2}", "2, allocationPolicy: spread}"))
-
-    with pytest.raises(ConfigError) as caught:
-        load(DEVICE_PLUGIN, ["--config-file", file, "--mps-root=/m"], {})
-
-    assert caught.value.problems == (
-        f"{file}:4:32: sharing.mps.resources[0].allocationPolicy: 'spread' is not allowed; use distributed or packed",
-    )
-
-
-def test_only_channel_zero_can_be_injected() -> None:
-    with pytest.raises(ConfigError, match=r"environment IMEX_CHANNEL_IDS: \[1\] cannot be injected"):
-        load(DEVICE_PLUGIN, [], {"IMEX_CHANNEL_IDS": "1"})
-    assert load(DEVICE_PLUGIN, ["--imex-channel-ids=0"], {}).config.imex.channel_ids == (0,)
-
-
-def test_mps_needs_a_root_and_does_not_go_with_mixed_mig(tmp_path: Path) -> None:
-    file = write(tmp_path, SHARED)
-
-    with pytest.raises(ConfigError) as caught:
-        load(DEVICE_PLUGIN, ["--mig-strategy=mixed", "--config-file", file], {})
-
-    assert caught.value.problems == (
-        "flag --mig-strategy: MPS cannot share MIG devices; with sharing.mps, the MIG strategy must be none or single",
-        "flags.mpsRoot: sharing.mps needs the directory that daemons and clients share; set --mps-root",
-    )
-    assert load(MPS_CONTROL_DAEMON, ["--config-file", file], {}).config.sharing.fail_requests_greater_than_one
-    with pytest.raises(ConfigError):
-        load(MPS_CONTROL_DAEMON, ["--config-file", file, "--mig-strategy=mixed"], {})
-    assert load(GPU_FEATURE_DISCOVERY, ["--config-file", file, "--mig-strategy=mixed"], {}).refused == ()
-
-
-CUSTOM = """\
-flags: {customResources: CUSTOM}
-resources:
-  gpus: [{pattern: "*", name: big}]
-  mig: [{pattern: "*", name: small}]
-sharing:
-  timeSlicing:
-    resources:
-    - {name: gpu, replicas: 2, rename: shared, devices: 1}
-    - {name: big, replicas: 3, rename: other, devices: [0]}
-"""
-
-
-def test_custom_resources_are_ignored_with_one_warning_each(tmp_path: Path) -> None:
-    file = write(tmp_path, CUSTOM.replace("CUSTOM", "false"))
-
-    loaded = load(DEVICE_PLUGIN, ["--config-file", file], {})
-
-    hint = "is ignored, as the original ignores it; flags.customResources: true honours it"
-    assert loaded.warnings == (
-        f"{file}:3:3: resources.gpus: {hint}",
-        f"{file}:8:32: sharing.timeSlicing.resources[0].rename: {hint}",
-        f"{file}:8:48: sharing.timeSlicing.resources[0].devices: {hint}",
-    )
-    assert loaded.config.resources.gpus == ()
-    assert loaded.config.sharing == Sharing(
-        time_slicing=ReplicatedResources(
-            resources=(
-                ReplicatedResource(name="nvidia.com/gpu", replicas=2),
-                ReplicatedResource(name="nvidia.com/big", replicas=3),
-            )
-        )
-    )
-    assert load(DEVICE_PLUGIN, ["--config-file", file, "--config-strict"], {}).warnings == loaded.warnings
-
-
-def test_custom_resources_are_honoured_when_asked(tmp_path: Path) -> None:
-    file = write(tmp_path, CUSTOM.replace("CUSTOM", "true"))
-
-    loaded = load(DEVICE_PLUGIN, ["--config-file", file], {})
-
-    assert loaded.warnings == ()
-    assert [pattern.name for pattern in loaded.config.resources.mig] == ["nvidia.com/small"]
-    assert loaded.config.sharing.replicated.resources[0] == ReplicatedResource(
-        name="nvidia.com/gpu", replicas=2, rename="nvidia.com/shared", devices=1
-    )
-    effective = loaded.effective([("*", "nvidia.com/gpu")])
-    assert effective["resources"] == {
-        "gpus": [{"pattern": "*", "name": "nvidia.com/big"}],
-        "mig": [{"pattern": "*", "name": "nvidia.com/small"}],
-    }
-    assert effective["sharing"]["timeSlicing"]["resources"][1] == {
-        "name": "nvidia.com/big",
-        "rename": "nvidia.com/other",
-        "devices": ["0"],
-        "replicas": 3,
-    }
-    assert effective["flags"]["customResources"] is True
-
-
-def test_a_rename_that_is_the_default_one_is_no_warning(tmp_path: Path) -> None:
-    text = (
-        "sharing: {timeSlicing: {renameByDefault: true, resources: [{name: gpu, rename: gpu.shared, replicas: 2}]}}\n"
-    )
-
-    loaded = load(DEVICE_PLUGIN, ["--config-file", write(tmp_path, text)], {})
-
-    assert loaded.warnings == ()
-    assert loaded.effective()["sharing"]["timeSlicing"]["resources"][0]["rename"] == "nvidia.com/gpu.shared"
 
 
 def test_our_own_sections_are_in_the_document_when_they_are_given(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any, TypeVar
 
 from gpu_core.command.check_config import CHECK_CONFIG
@@ -62,8 +61,7 @@ def _dispatch(call: _Call, main: Callable[[Loaded[S]], int]) -> int:
     if line.help or first == "help":
         return _help(call, None)
     if line.version:
-        sys.stdout.write(f"{call.program.title} version {metadata.version('gpu-suite-core')}\n")
-        return 0
+        return _version(call)
     subcommand = call.subcommand(first)
     if subcommand is not None:
         return _run_subcommand(call, line, subcommand)
@@ -108,6 +106,13 @@ def _complete(call: _Call, name: str) -> int:
     from gpu_core.command.help import complete  # noqa: PLC0415  Only who asks pays for typer.
 
     return complete(call.program, call.subcommands, call.argv, name)
+
+
+def _version(call: _Call) -> int:
+    from importlib import metadata  # noqa: PLC0415  It brings the e-mail parser along.
+
+    sys.stdout.write(f"{call.program.title} version {metadata.version('gpu-suite-core')}\n")
+    return 0
 
 
 def _help(call: _Call, subcommand: Subcommand | None) -> int:

@@ -74,21 +74,15 @@ def _flags(layer: Layer, program: Program[Any], section: Section, path: KeyPath 
             # Only gpu-feature-discovery tells of its own part.
             if inner != _GFD or program.obeys(_GFD):
                 result[member.key.name] = _flags(layer, program, member, inner)
-        elif inner in layer:
+        elif inner in layer and (inner != _DEV_ROOT or layer[inner].value):
             result[member.key.name] = plain(layer[inner].value)
+        elif inner == _DEV_ROOT and _DRIVER_ROOT[-1] in result:
+            result[member.key.name] = result[_DRIVER_ROOT[-1]]
         elif program.option_for(inner) is not None and not member.key.ours:
             result[member.key.name] = plain(member.default)
         elif not member.key.ours and inner not in _OMITTED:
             result[member.key.name] = None
-    if path == ("flags",):
-        _default_dev_root(result)
     return result
-
-
-def _default_dev_root(flags: dict[str, Any]) -> None:
-    dev_root = flags.pop(_DEV_ROOT[-1], None) or flags.get(_DRIVER_ROOT[-1])
-    if dev_root is not None:
-        flags[_DEV_ROOT[-1]] = dev_root
 
 
 def _resources(layer: Layer, section: Section) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -37,7 +37,8 @@ class Loaded(Generic[S]):
     """Everything a program was told.
 
     `layer` holds each value that was given, with its origin. `config_text_digest` is the SHA-256 of the config file's
-    bytes in hexadecimal, of nothing when there is no file. `refused` is what `raise_refused` raises.
+    bytes in hexadecimal, of nothing when there is no file. `refused` is what `raise_refused` raises. `environ` may hold
+    secrets and is not shown.
     """
 
     program: Program[S]
@@ -47,7 +48,7 @@ class Loaded(Generic[S]):
     warnings: tuple[str, ...]
     config_text_digest: str
     line: CommandLine
-    environ: Mapping[str, str]
+    environ: Mapping[str, str] = field(repr=False)
     refused: tuple[Problem, ...] = ()
 
     @property

@@ -21,6 +21,7 @@ from gpu_core.config.words import MigStrategy, SharingStrategy
 _DISCOVERY = key_path("flags.deviceDiscoveryStrategy")
 _MIG_STRATEGY = key_path("flags.migStrategy")
 _MPS = key_path("sharing.mps.resources")
+_TIME_SLICING = key_path("sharing.timeSlicing.resources")
 _MPS_ROOT = key_path("flags.mpsRoot")
 _CHANNELS = key_path("imex.channelIDs")
 _VALID_CHANNELS = ((), (0,))
@@ -72,6 +73,8 @@ def judge_config(config: Config, layer: Layer, program: Program[Any], *, alone: 
     if config.imex.channel_ids not in _VALID_CHANNELS:
         found = list(config.imex.channel_ids)
         refuse(_CHANNELS, f"{found} cannot be injected; only [] and [0] are allowed", fatal=program.obeys(_CHANNELS))
+    if config.sharing.mps is not None and config.sharing.time_slicing is not None:
+        refuse(_TIME_SLICING, "is ignored, because sharing.mps is given too", fatal=False, harmless=True)
     if config.sharing.strategy is SharingStrategy.MPS:
         obeys = program.obeys(_MPS)
         if config.flags.mig_strategy is MigStrategy.MIXED:

@@ -1,0 +1,99 @@
+"""`check-config`: a strict judgement, every effective value, and where each comes from."""
+
+# ruff: noqa: E501  A case is a line, with its whole message.
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gpu_core.command import run_program
+from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN
+
+
+def test_checks_a_config_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("flags: {migStrategy: single}\n", encoding="utf-8")
+
+    code = run_program(
+        DEVICE_PLUGIN,
+        ["check-config", str(file), "--gds-enabled"],
+        {"MPS_ROOT": "/m", "NODE_NAME": "ignored"},
+        lambda _: 1,
+    )
+
+    assert code == 0
+    lines = dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines())
+    assert lines["flags.migStrategy"] == f'"single"  (file {file}:1:9)'
+    assert lines["flags.gdsEnabled"] == "true  (flag --gds-enabled)"
+    assert lines["flags.mpsRoot"] == '"/m"  (environment MPS_ROOT)'
+    assert lines["flags.gfd.sleepInterval"] == '"1m0s"  (default)'
+    assert lines["resources.gpus"] == "[]  (default)"
+    assert lines["flags.nvidiaDevRoot"] == "null  (default)"
+    assert "sharing.mps.resources" not in lines
+    assert lines[str(file)] == "is valid."
+
+
+def test_checks_strictly_and_tells_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("FLAGS: {migStrateg: single, gfd: {sleepInterval: 15}, gdsEnabled: 1}\n", encoding="utf-8")
+
+    assert run_program(CONFIG_MANAGER, ["check-config", str(file)], {}, lambda _: 1) == 1
+
+    assert capsys.readouterr().out.splitlines() == [
+        f"error: {file}:1:9: flags.migStrateg: unknown key; did you mean migStrategy?",
+        f"error: {file}:1:67: flags.gdsEnabled: expected true or false, found the number 1",
+        f"warning: {file}:1:1: FLAGS: is read as flags; write it so",
+        f"{file} is not valid.",
+    ]
+
+
+def test_reports_for_programs_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}\n", encoding="utf-8")
+
+    assert run_program(DEVICE_PLUGIN, ["check-config", "--format=json", str(file)], {}, lambda _: 1) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["file"], report["valid"], report["errors"]) == (str(file), True, [])
+    assert report["warnings"] == [
+        {
+            "where": "flags.mpsRoot",
+            "line": None,
+            "column": None,
+            "message": "sharing.mps needs the directory that daemons and clients share; set --mps-root",
+        }
+    ]
+    assert report["values"]["sharing.mps.resources"] == {
+        "value": [{"name": "nvidia.com/gpu", "replicas": 2}],
+        "origin": f"file {file}:1:17",
+    }
+
+    file.write_text("version: v2\n", encoding="utf-8")
+    assert run_program(DEVICE_PLUGIN, ["check-config", "--format=json", str(file)], {}, lambda _: 1) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["errors"] == [
+        {
+            "where": "version",
+            "line": 1,
+            "column": 10,
+            "message": "'v2' is an unknown version; only v1 exists",
+        }
+    ]
+    assert report["values"] == {}
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        pytest.param(["check-config"], "check-config needs FILE; see check-config --help", id="no file"),
+        pytest.param(["check-config", "/absent"], "The config file /absent cannot be read: No such file or directory.", id="a missing file"),
+        pytest.param(["check-config", "/"], "The config file / is a directory; name a file in it.", id="a directory"),
+        pytest.param(["check-config", "x", "--format=xml"], "The configuration cannot be used: 1 problem found.\n  flag --format: 'xml' is not allowed; use text or json", id="an unknown format"),
+    ],
+)  # fmt: skip
+def test_says_why_it_cannot_check(capsys: pytest.CaptureFixture[str], argv: Sequence[str], message: str) -> None:
+    assert run_program(DEVICE_PLUGIN, argv, {}, lambda _: 0) == 1
+    assert capsys.readouterr().err == f"nvidia-device-plugin: {message}\n"

@@ -1,0 +1,103 @@
+"""Help and shell completion, written by typer from the option tables."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from gpu_core.command import Subcommand, run_program
+from gpu_core.config.options import Group, setting
+from gpu_core.config.programs import DEVICE_PLUGIN, PROGRAMS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeSettings:
+    depth: int = setting("depth", ["PROBE_DEPTH"], "How deep.", default=1, group=Group.DEVICES)
+
+
+def run(*argv: str) -> int:
+    """Run a program with the subcommand `probe`, neither of which may really start."""
+    probe = Subcommand(
+        name="probe", doc="Look at a device.", run=lambda _: 2, arguments=("DEVICE",), settings=ProbeSettings
+    )
+    return run_program(DEVICE_PLUGIN, argv, {}, lambda _: 3, subcommands=[probe])
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_help_names_every_option_with_its_variables(program: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_program(program, ["--help"], {"COLUMNS": "100"}, lambda _: 1) == 0
+
+    text = capsys.readouterr().out
+    words = set(text.replace(",", " ").replace("]", " ").replace(";", " ").split())
+    for option in program.options:
+        assert {f"--{name}" if len(name) > 1 else f"-{name}" for name in option.names} <= words
+        assert set(option.variables) <= words | {word.rstrip(":") for word in words}
+        assert str(option.group) + ":" in text or not option.name
+    for _, line in program.examples:
+        assert f"    {line}\n" in text
+    assert "check-config" in text
+
+
+def test_help_is_a_subcommand_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("help") == 0
+    assert capsys.readouterr().out.startswith("Usage: nvidia-device-plugin [OPTIONS] COMMAND [ARGS]...\n")
+
+
+def test_a_subcommand_has_its_own_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("probe", "--help") == 0
+
+    text = capsys.readouterr().out
+    assert text.startswith("Usage: nvidia-device-plugin probe [OPTIONS] {DEVICE}\n\n  Look at a device.\n")
+    assert "--depth <int>" in text
+
+
+def test_a_subcommand_without_its_arguments_can_still_be_asked_for_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("probe", "-h") == 0
+    assert "{DEVICE}" in capsys.readouterr().out
+
+
+SCRIPT = """
+import os, sys
+from gpu_core.command import run_program
+from gpu_core.config.programs import DEVICE_PLUGIN
+sys.exit(run_program(DEVICE_PLUGIN, sys.argv[1:], os.environ, lambda loaded: 3))
+"""
+
+
+def run_script(*argv: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", SCRIPT, *argv], env=environ, capture_output=True, text=True, check=False
+    )
+
+
+def test_completes_flags_words_and_subcommands_for_the_shell() -> None:
+    def completed(words: str) -> set[str]:
+        done = run_script(
+            _NVIDIA_DEVICE_PLUGIN_COMPLETE="complete_bash",
+            COMP_WORDS=f"nvidia-device-plugin {words}",
+            COMP_CWORD=str(len(words.split())),
+        )
+        assert done.returncode == 0
+        return set(done.stdout.split())
+
+    assert completed("--mig-st") == {"--mig-strategy"}
+    assert completed("--mig-strategy s") == {"single"}
+    assert completed("check-c") == {"check-config"}
+
+
+def test_shows_the_script_for_completion() -> None:
+    shown = run_script("--show-completion", SHELL="/bin/bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
+
+    assert "_NVIDIA_DEVICE_PLUGIN_COMPLETE" in shown.stdout + run_script("--show-completion", "bash").stdout
+
+
+def test_a_normal_start_does_not_import_typer() -> None:
+    script = f"import sys{SCRIPT.replace('sys.exit(', 'code = (')}\nprint(code, 'typer' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", script], env={}, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "3 False\n"

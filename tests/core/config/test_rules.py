@@ -1,0 +1,97 @@
+"""What must hold between values, and which program refuses what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpu_core.config.load import load
+from gpu_core.config.model import PluginFlags
+from gpu_core.config.programs import DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON
+from gpu_core.config.words import SharingStrategy
+from gpu_core.errors import ConfigError
+
+SHARED = "sharing:\n  mps:\n    resources:\n    - {name: gpu, replicas: 2}\n"
+
+
+def write(directory: Path, text: str) -> str:
+    file = directory / "config.yaml"
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def test_words_of_another_program_only_warn(tmp_path: Path) -> None:
+    file = write(tmp_path, "flags: {plugin: {deviceIDStrategy: minor, deviceListStrategy: [envvar, foo]}}\n")
+
+    loaded = load(GPU_FEATURE_DISCOVERY, ["--config-file", file], {})
+
+    assert [line.partition(": ")[2] for line in loaded.warnings] == [
+        "flags.plugin.deviceIDStrategy: 'minor' is not allowed; use uuid or index",
+        "flags.plugin.deviceListStrategy: 'foo' is not allowed; use envvar, volume-mounts, cdi-annotations or cdi-cri",
+    ]
+    assert loaded.config.flags.plugin == PluginFlags()
+    assert loaded.effective()["flags"]["plugin"]["deviceIDStrategy"] == "minor"
+
+
+def test_a_wrong_mig_strategy_stops_gpu_feature_discovery_only_after_the_config_is_logged() -> None:
+    loaded = load(GPU_FEATURE_DISCOVERY, ["--mig-strategy=both"], {})
+
+    assert loaded.effective()["flags"]["migStrategy"] == "both"
+    with pytest.raises(ConfigError, match="'both' is not allowed; use none, single or mixed"):
+        loaded.raise_refused()
+    with pytest.raises(ConfigError):
+        load(GPU_FEATURE_DISCOVERY, ["--mig-strategy=both", "--config-strict"], {})
+    load(GPU_FEATURE_DISCOVERY, [], {}).raise_refused()
+
+
+def test_discovery_strategies_are_the_programs_own() -> None:
+    assert load(GPU_FEATURE_DISCOVERY, ["--device-discovery-strategy=vfio"], {}).refused == ()
+    with pytest.raises(ConfigError, match="'vfio' is not allowed; use auto, nvml or tegra"):
+        load(DEVICE_PLUGIN, ["--device-discovery-strategy=vfio"], {})
+
+
+def test_an_unknown_policy_of_an_entry_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path, SHARED.replace("2}", "2, allocationPolicy: spread}"))
+
+    with pytest.raises(ConfigError) as caught:
+        load(DEVICE_PLUGIN, ["--config-file", file, "--mps-root=/m"], {})
+
+    assert caught.value.problems == (
+        f"{file}:4:32: sharing.mps.resources[0].allocationPolicy: 'spread' is not allowed; use distributed or packed",
+    )
+
+
+def test_only_channel_zero_can_be_injected() -> None:
+    with pytest.raises(ConfigError, match=r"environment IMEX_CHANNEL_IDS: \[1\] cannot be injected"):
+        load(DEVICE_PLUGIN, [], {"IMEX_CHANNEL_IDS": "1"})
+    assert load(DEVICE_PLUGIN, ["--imex-channel-ids=0"], {}).config.imex.channel_ids == (0,)
+
+
+def test_mps_needs_a_root_and_does_not_go_with_mixed_mig(tmp_path: Path) -> None:
+    file = write(tmp_path, SHARED)
+
+    with pytest.raises(ConfigError) as caught:
+        load(DEVICE_PLUGIN, ["--mig-strategy=mixed", "--config-file", file], {})
+
+    assert caught.value.problems == (
+        "flag --mig-strategy: MPS cannot share MIG devices; with sharing.mps, the MIG strategy must be none or single",
+        "flags.mpsRoot: sharing.mps needs the directory that daemons and clients share; set --mps-root",
+    )
+    assert load(MPS_CONTROL_DAEMON, ["--config-file", file], {}).config.sharing.fail_requests_greater_than_one
+    with pytest.raises(ConfigError):
+        load(MPS_CONTROL_DAEMON, ["--config-file", file, "--mig-strategy=mixed"], {})
+    assert load(GPU_FEATURE_DISCOVERY, ["--config-file", file, "--mig-strategy=mixed"], {}).refused == ()
+
+
+def test_tells_that_time_slicing_is_ignored_beside_mps(tmp_path: Path) -> None:
+    entries = "{resources: [{name: gpu, replicas: 2}]}"
+    file = write(tmp_path, f"sharing: {{timeSlicing: {entries}, mps: {entries}}}\n")
+
+    loaded = load(MPS_CONTROL_DAEMON, ["--config-file", file, "--config-strict"], {"ANY_SECRET": "hidden"})
+
+    assert loaded.warnings == (
+        f"{file}:1:25: sharing.timeSlicing.resources: is ignored, because sharing.mps is given too",
+    )
+    assert loaded.config.sharing.strategy is SharingStrategy.MPS
+    assert "hidden" not in repr(loaded)
