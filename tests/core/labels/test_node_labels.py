@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from core.labels.building import FACTS, config, gpu, mig_gpu, node, shares, t4
 from gpu_core.config.model import Config, Flags, GfdFlags
+from gpu_core.config.words import MigStrategy
 from gpu_core.devices.model import Fabric, Fault, Gpu, PciFacts, Platform, UnreadableGpu
 from gpu_core.labels import NodeFacts, capabilities, fabric, faults, machine, mode, timestamp, versions, vgpu
 
@@ -76,7 +77,7 @@ def test_a_platform_without_a_driver_version_says_unknown(platform: Platform) ->
 @pytest.mark.parametrize(
     ("version", "failure"),
     [
-        pytest.param(None, "The driver's version cannot be read, so its labels are left out.", id="unreadable"),
+        pytest.param(None, "The driver's version is not known, so its labels are left out.", id="unreadable"),
         pytest.param(
             "550", 'The driver calls its version "550", which is not of the form X.Y or X.Y.Z.', id="one part"
         ),
@@ -114,7 +115,7 @@ def test_gpus_held_by_vfio_run_no_cuda() -> None:
 
 def test_an_unreadable_cuda_version_is_a_failure() -> None:
     assert versions.cuda(node(gpu(), cuda_version=None)).failures == (
-        "The driver's CUDA version cannot be read, so its labels are left out.",
+        "The driver's CUDA version is not known, so its labels are left out.",
     )
 
 
@@ -300,22 +301,32 @@ def test_a_hosts_version_becomes_a_legal_value() -> None:
             id="a driver that does not count",
         ),
         pytest.param(
-            (
-                replace(
-                    mig_gpu(1, "1g.5gb"),
-                    mig_devices=(
-                        replace(
-                            mig_gpu(1, "1g.5gb").mig_devices[0],
-                            faults=(Fault(call="DeviceGetAttributes", code="UNKNOWN"),),
-                        ),
-                    ),
-                ),
-            ),
-            {},
-            ("A MIG device of GPU 1 has no labels: nvmlDeviceGetAttributes failed with UNKNOWN.",),
-            id="a MIG device that cannot be read",
+            (),
+            {"faults": (Fault(call="SystemGetDriverVersion", code="UNKNOWN"),)},
+            (),
+            id="a version that cannot be read is reported with its labels",
         ),
     ],
 )
 def test_what_cannot_be_read_is_named(found: tuple[Gpu, ...], facts: dict[str, Any], expected: tuple[str, ...]) -> None:
     assert faults.label(node(*found, **facts)).failures == expected
+
+
+NO_ATTRIBUTES = Fault(call="DeviceGetAttributes", code="UNKNOWN")
+NO_HANDLE = Fault(call="DeviceGetMigDeviceHandleByIndex", code="UNKNOWN")
+
+
+def test_mig_devices_that_cannot_be_read_are_named_where_they_are_advertised() -> None:
+    found = mig_gpu(1, "1g.5gb", faults=(NO_HANDLE,))
+    found = replace(found, mig_devices=(replace(found.mig_devices[0], faults=(NO_ATTRIBUTES,)),))
+    assert faults.label(node(found, config=config(MigStrategy.MIXED))).failures == (
+        "A MIG device of GPU 1 has no labels: nvmlDeviceGetMigDeviceHandleByIndex failed with UNKNOWN.",
+        "A MIG device of GPU 1 has no labels: nvmlDeviceGetAttributes failed with UNKNOWN.",
+    )
+    assert faults.label(node(found)).failures == ()
+
+
+def test_the_driver_says_why_its_versions_cannot_be_read() -> None:
+    failed = Fault(call="SystemGetDriverVersion", code="UNKNOWN")
+    labels = versions.driver(node(gpu(), driver_version=None, faults=(failed,)))
+    assert labels.failures[0].endswith("left out: nvmlSystemGetDriverVersion failed with UNKNOWN.")

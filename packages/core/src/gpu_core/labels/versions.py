@@ -6,6 +6,12 @@ from gpu_core.devices.model import Inventory, Platform
 from gpu_core.labels.model import PREFIX, Labels, Node
 from gpu_core.labels.values import label_value
 
+_DRIVER_CALL = "SystemGetDriverVersion"
+_CUDA_CALL = "SystemGetCudaDriverVersion"
+
+REPORTED_CALLS = frozenset({_DRIVER_CALL, _CUDA_CALL})
+"""The system-wide calls whose failures are reported here."""
+
 
 def driver(node: Node) -> Labels:
     """`cuda.driver-version.*` and its older spelling `cuda.driver.*`."""
@@ -13,7 +19,8 @@ def driver(node: Node) -> Labels:
         return Labels()
     version = _driver_version_text(node.inventory)
     if version is None:
-        return Labels(failures=("The driver's version cannot be read, so its labels are left out.",))
+        reason = _reason(node.inventory, _DRIVER_CALL)
+        return Labels(failures=(f"The driver's version is not known, so its labels are left out{reason}.",))
     parts = version.split(".")
     if len(parts) not in (2, 3):
         return Labels(failures=(f'The driver calls its version "{version}", which is not of the form X.Y or X.Y.Z.',))
@@ -37,7 +44,8 @@ def cuda(node: Node) -> Labels:
         return Labels()
     version = _cuda_version(node.inventory)
     if version is None:
-        return Labels(failures=("The driver's CUDA version cannot be read, so its labels are left out.",))
+        reason = _reason(node.inventory, _CUDA_CALL)
+        return Labels(failures=(f"The driver's CUDA version is not known, so its labels are left out{reason}.",))
     major, minor = version
     return Labels(
         values={
@@ -61,3 +69,7 @@ def _cuda_version(inventory: Inventory) -> tuple[int, int] | None:
     if inventory.cuda_version is None and inventory.platform is Platform.VFIO:
         return (0, 0)
     return inventory.cuda_version
+
+
+def _reason(inventory: Inventory, call: str) -> str:
+    return "".join(f": {fault}" for fault in inventory.faults if fault.call == call)
