@@ -18,11 +18,7 @@ def label(node: Node) -> Labels:
     unreported = [fault for fault in inventory.faults if fault.call not in REPORTED_CALLS]
     return Labels(
         failures=(
-            *(
-                f"The driver cannot be asked: {fault}."
-                for fault in inventory.faults
-                if fault.call not in REPORTED_CALLS
-            ),
+            *(f"The driver cannot be asked: {fault}." for fault in unreported),
             *(f"GPU {gpu.index} has no labels: {gpu.fault}." for gpu in inventory.unreadable),
             *(
                 f"GPU {gpu.index} ({gpu.uuid}) has no labels: {fault}."
