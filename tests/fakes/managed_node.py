@@ -116,6 +116,10 @@ class Node:
         self._thread: threading.Thread | None = None
         self._raised: BaseException | None = None
 
+    def surroundings_with(self, **changes: Any) -> Surroundings:
+        """Return the surroundings with some of them changed."""
+        return replace(self.surroundings, **changes)
+
     def start(self, **settings: Any) -> None:
         self._app = App(replace(self.settings, **settings), self.surroundings, log=self.log, counters=self.counters)
         self._raised = None
