@@ -1,0 +1,54 @@
+"""What can be wrong with a device, and how a change of its health is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Cause(StrEnum):
+    """Why a GPU or MIG device is sick; each goes away on evidence of its own.
+
+    An XID goes when the driver asks for no recovery, or never. Silence (no answer to a probe), blindness (its events
+    cannot be watched) and a recovery action that the driver asks for go when they have ended. These four also take
+    quiet time. What could not be read goes as soon as it can be read.
+    """
+
+    XID = "xid"
+    SILENT = "silent"
+    UNWATCHED = "unwatched"
+    ACTION = "action"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ailment:
+    """One thing that is wrong, in words that follow "because", and since when (seconds of the caller's clock)."""
+
+    cause: Cause
+    reason: str
+    since: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceHealth:
+    """The health of one device: why it is sick, or why it is healthy again, and since when."""
+
+    healthy: bool
+    reason: str
+    since: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """A GPU or MIG device whose own health changed.
+
+    The MIG devices of a GPU change with it and are not told apart. `cause` is what made it sick, also when it is
+    healthy again.
+    """
+
+    uuid: str
+    healthy: bool
+    cause: Cause
+    reason: str
+    at: float

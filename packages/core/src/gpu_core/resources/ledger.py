@@ -1,0 +1,68 @@
+"""Who has which ailments, and the last change of each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from gpu_core.resources.ailments import Ailment, Cause, DeviceHealth, Transition
+
+Changed = tuple["Ledger", tuple[Transition, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """Ailments and last transitions of GPUs and MIG devices, by UUID. Those that never had any are not in it."""
+
+    ailments: Mapping[str, tuple[Ailment, ...]] = field(default_factory=dict)
+    changes: Mapping[str, Transition] = field(default_factory=dict)
+
+    def sicken(self, uuids: Iterable[str], *, cause: Cause, reason: str, now: float) -> Changed:
+        """Give each device an ailment, unless it has one of that cause already."""
+        ailments, changes, transitions = dict(self.ailments), dict(self.changes), []
+        for uuid in uuids:
+            present = ailments.get(uuid, ())
+            if any(ailment.cause is cause for ailment in present):
+                continue
+            ailments[uuid] = (*present, Ailment(cause=cause, reason=reason, since=now))
+            if not present:
+                changes[uuid] = Transition(uuid=uuid, healthy=False, cause=cause, reason=reason, at=now)
+                transitions.append(changes[uuid])
+        return Ledger(ailments=ailments, changes=changes), tuple(transitions)
+
+    def cure(self, uuids: Iterable[str], *, causes: Collection[Cause], reason: str, now: float) -> Changed:
+        """Take the ailments of some causes from each device; one that has others as well stays sick."""
+        ailments, changes, transitions = dict(self.ailments), dict(self.changes), []
+        for uuid in uuids:
+            present = ailments.pop(uuid, ())
+            left = tuple(ailment for ailment in present if ailment.cause not in causes)
+            if left:
+                ailments[uuid] = left
+            elif present:
+                changes[uuid] = Transition(uuid=uuid, healthy=True, cause=present[0].cause, reason=reason, at=now)
+                transitions.append(changes[uuid])
+        return Ledger(ailments=ailments, changes=changes), tuple(transitions)
+
+    def only(self, uuids: Collection[str]) -> Ledger:
+        """Forget every device but these."""
+        return Ledger(
+            ailments={uuid: known for uuid, known in self.ailments.items() if uuid in uuids},
+            changes={uuid: change for uuid, change in self.changes.items() if uuid in uuids},
+        )
+
+    def any_sick(self, uuids: Iterable[str]) -> bool:
+        """Whether one of some devices has an ailment."""
+        return any(uuid in self.ailments for uuid in uuids)
+
+    def health(self, uuids: Iterable[str], *, started: float) -> DeviceHealth:
+        """Return the health of what consists of some devices: sick as its first ailment, else well as it last got."""
+        uuids = tuple(uuids)
+        ailments = [ailment for uuid in uuids for ailment in self.ailments.get(uuid, ())]
+        if ailments:
+            first = min(ailments, key=lambda ailment: ailment.since)
+            return DeviceHealth(healthy=False, reason=first.reason, since=first.since)
+        changes = [self.changes[uuid] for uuid in uuids if uuid in self.changes]
+        if not changes:
+            return DeviceHealth(healthy=True, reason="it was in order from the start", since=started)
+        last = max(changes, key=lambda change: change.at)
+        return DeviceHealth(healthy=True, reason=last.reason, since=last.at)
