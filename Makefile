@@ -75,6 +75,10 @@ manifests: .venv/.synced ## Generate charts/static and the table of the chart's 
 	$(BIN)/python scripts/chart_docs.py
 	$(BIN)/python scripts/manifests.py
 
+.PHONY: config-docs
+config-docs: .venv/.synced ## Generate the pages of the config file and the flags, and the JSON Schema
+	$(BIN)/python scripts/config_docs.py
+
 .PHONY: images
 images: ## Build the container images
 	scripts/images

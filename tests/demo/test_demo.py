@@ -1,0 +1,110 @@
+"""The demo from end to end, with the real programs as processes."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from gpu_demo.programs import DemoError, Programs
+from gpu_demo.screen import Screen
+from gpu_demo.story import STEPS, Demo, tell
+
+GPU_DEMO = Path(sys.executable).parent / "gpu-demo"
+
+
+def environ(directory: Path) -> Mapping[str, str]:
+    """Return an environment whose temporary files go below a directory."""
+    return {"PATH": os.environ["PATH"], "TMPDIR": str(directory)}
+
+
+def test_the_demo_shows_a_node_from_its_labels_to_a_repaired_gpu(socket_dir: Path) -> None:
+    done = subprocess.run(
+        [GPU_DEMO], env=environ(socket_dir), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    steps = re.findall(rf"^\d/{STEPS}  .*$", done.stdout, re.MULTILINE)
+    assert steps == [
+        "1/7  What the node is",
+        "2/7  How its GPUs are connected",
+        "3/7  The device plugin meets the kubelet",
+        "4/7  A container asks for 2 GPUs",
+        "5/7  A GPU falls off the bus (XID 79)",
+        "6/7  The GPU is reset",
+        "7/7  The plugin is stopped",
+    ]
+    for line in (
+        r"\| nvidia\.com/gpu\.count +\| 8 +\|",
+        r"\| nvidia\.com/gpu\.product +\| NVIDIA-H100-80GB-HBM3 +\|",
+        r"  GPU0 +X +NV\d+",
+        r"ok  registered nvidia\.com/gpu on nvidia-gpu\.sock, API v1beta1",
+        r"ok  the kubelet sees 8 devices",
+        r"ok  NVIDIA_VISIBLE_DEVICES names exactly these GPUs",
+        r"\| GPU-\S+ +\| Unhealthy \| \d +\|",
+        r"nvidia\.com/gpu: 7 of 8 can be given to containers",
+        r"nvidia\.com/gpu: 8 of 8 can be given to containers",
+        r"ok  exit code 0, and its socket is gone",
+    ):
+        assert re.search(rf"^{line}", done.stdout, re.MULTILINE), f"{line} is not in\n{done.stdout}"
+    assert list(socket_dir.iterdir()) == []
+
+
+def test_ctrl_c_stops_the_programs_and_removes_the_files(socket_dir: Path) -> None:
+    with subprocess.Popen(
+        [GPU_DEMO],
+        env=environ(socket_dir),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as demo:
+        assert demo.stdout is not None
+        assert demo.stderr is not None
+        for line in demo.stdout:
+            if line.startswith("$ nvidia-device-plugin"):
+                break
+        demo.send_signal(signal.SIGINT)
+        demo.stdout.read()
+        assert demo.stderr.read() == "\nInterrupted; the programs are stopped and the files are gone.\n"
+        assert demo.wait() == 130
+        with pytest.raises(ProcessLookupError):
+            os.killpg(demo.pid, 0)
+    assert list(socket_dir.iterdir()) == []
+
+
+def test_an_unknown_node_ends_the_demo_with_what_the_program_said(socket_dir: Path) -> None:
+    done = subprocess.run(
+        [GPU_DEMO, "--simulated-node=no-such-node"],
+        env=environ(socket_dir),
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 1
+    assert re.match(r"\nThe demo failed\. `gfd --oneshot --simulated-node=no-such-node` ended with 1:\n", done.stderr)
+    assert "no-such-node" in done.stderr.split("\n", 2)[2]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_plugin_that_dies_ends_the_demo_with_its_last_words(socket_dir: Path) -> None:
+    for name, text in (("gfd", "echo a=b"), ("nvidia-device-plugin", "echo no driver >&2; exit 3")):
+        (socket_dir / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+        (socket_dir / name).chmod(0o755)
+    demo = Demo(
+        screen=Screen(Console(quiet=True), steps=STEPS),
+        programs=Programs(directory=socket_dir, environ=environ(socket_dir)),
+        directory=socket_dir,
+        node="h100x8",
+        gpus=2,
+    )
+    with pytest.raises(DemoError, match=r"^`nvidia-device-plugin .*` ended with 3:\n    no driver$"):
+        tell(demo)
