@@ -10,8 +10,9 @@ from gpu_demo.screen import Screen
 def shown(*, terminal: bool) -> str:
     """Show a bit of everything and return what came out."""
     out = io.StringIO()
-    colours = "standard" if terminal else None
-    console = Console(file=out, width=60, force_terminal=terminal, color_system=colours, highlight=False)
+    console = Console(file=out, width=60, highlight=False)
+    if terminal:
+        console = Console(file=out, width=60, highlight=False, force_terminal=True, color_system="standard")
     screen = Screen(console, steps=2)
     screen.title("Title", "what it is")
     screen.step("First", "a hint")
@@ -35,7 +36,7 @@ $ gfd --oneshot
 a line that is longer than the console is wide, and stays one line all the same
 +--------+-----------+
 | device | health    |
-|--------+-----------|
++--------+-----------+
 | GPU-0  | Healthy   |
 | GPU-1  | Unhealthy |
 +--------+-----------+
