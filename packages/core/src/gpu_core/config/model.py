@@ -110,7 +110,9 @@ class Flags:
     mofed_enabled: bool = key("mofedEnabled", "Give containers Mellanox OFED devices.", default=False)
     use_node_feature_api: bool = key("useNodeFeatureAPI", "Publish labels as a NodeFeature object.", default=True)
     device_discovery_strategy: DeviceDiscoveryStrategy = key(
-        "deviceDiscoveryStrategy", "Where GPUs are looked for.", default=DeviceDiscoveryStrategy.AUTO
+        "deviceDiscoveryStrategy",
+        "Where GPUs are looked for; `vfio` is for labels only.",
+        default=DeviceDiscoveryStrategy.AUTO,
     )
     custom_resources: bool = key(
         "customResources",

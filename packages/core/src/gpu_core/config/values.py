@@ -157,10 +157,12 @@ def _devices(node: Node) -> str | int | tuple[str, ...]:
             raise _wrong(node, "`all`, a count or a list of devices", "; a single device is written as a list")
         case Sequence(items=items):
             return tuple(_device(item) for item in items)
-    count = _whole(node)
-    if count <= 0:
-        raise ValueError(f"{count} devices cannot be shared; a count is at least 1")
-    return count
+        case Scalar(value=int() | float()) if not isinstance(node.value, bool):
+            count = _whole(node)
+            if count <= 0:
+                raise ValueError(f"{count} devices cannot be shared; a count is at least 1")
+            return count
+    raise _wrong(node, "`all`, a count or a list of devices")
 
 
 def _device(node: Node) -> str:
