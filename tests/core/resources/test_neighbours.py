@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.resources.listing import best_score, score_of
-from core.resources.test_partition import Scores, any_scores, grouped
+from core.resources.scores import Scores, any_scores, grouped
 from gpu_core.resources.neighbours import close_set
 
 

@@ -1,0 +1,224 @@
+"""Random histories of a node's health against a small reference model.
+
+The suite runs a few hundred histories; HEALTH_HISTORIES sets another number, 10000 say.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from core.resources.asking import config_of
+from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gpu
+from gpu_core.config.words import RecoveryMode
+from gpu_core.devices.events import DeviceEvent, EventKind, Probe, RecoveryAction, Watch
+from gpu_core.devices.model import Fault, Gpu, Inventory
+from gpu_core.resources.device_map import build_resources
+from gpu_core.resources.health import HealthBook, HealthRules
+from gpu_core.resources.model import Device
+from gpu_core.resources.xids import XidPolicy
+
+QUIET = 3
+HISTORIES = int(os.environ.get("HEALTH_HISTORIES", "150"))
+PROBES = st.one_of(
+    st.just(Probe(fault=LOST, recovery=None)),
+    st.builds(Probe, fault=st.none(), recovery=st.sampled_from([None, RecoveryAction.NONE, *RecoveryAction])),
+)
+STOPPING = {RecoveryAction.RESET, RecoveryAction.REBOOT, RecoveryAction.DRAIN_AND_RESET}
+
+
+def _variant(number: int, shape: int, *, faulty: bool) -> Gpu:
+    faults = (LOST,) if faulty else ()
+    match shape:
+        case 0:
+            return whole_gpu(number, faults=faults)
+        case 1:
+            return mig_gpu(number, "1g.5gb", "2g.10gb", faults=faults)
+        case _:
+            parts = (
+                mig_device(number, 0, "1g.5gb"),
+                mig_device(number, 2, "3g.20gb", gpu_instance=1, compute_instance=1),
+            )
+            return mig_gpu(number, mig_devices=parts, faults=faults)
+
+
+@st.composite
+def nodes(draw: st.DrawFn) -> Inventory:
+    numbers = draw(st.sets(st.integers(0, 3), min_size=1))
+    return node_of(
+        *(_variant(number, draw(st.integers(0, 2)), faulty=draw(st.integers(0, 9)) == 0) for number in sorted(numbers))
+    )
+
+
+class Model:
+    """The rules of health said once more, plainly: what is wrong with whom, and since when all is quiet."""
+
+    def __init__(self, mode: RecoveryMode) -> None:
+        self.mode = mode
+        self.checks = True
+        self.node = node_of()
+        self.wrong: dict[str, set[str]] = defaultdict(set)
+        self.quiet: dict[str, int] = {}
+        self.unheard: set[str] = set()
+
+    def read(self, node: Inventory) -> None:
+        self.node = node
+        units = {uuid for gpu in node.gpus for uuid in self.units(gpu)}
+        for store in (self.wrong, self.quiet):
+            for uuid in set(store) - units:
+                del store[uuid]
+        self.unheard &= units
+        for gpu in node.gpus:
+            for uuid in self.units(gpu):
+                self.wrong[uuid].discard("unreadable")
+            if gpu.faults:
+                self.wrong[gpu.uuid].add("unreadable")
+
+    @staticmethod
+    def units(gpu: Gpu) -> list[str]:
+        return [gpu.uuid] + [mig.uuid for mig in gpu.mig_devices]
+
+    def event(self, event: DeviceEvent) -> None:
+        if not self.checks or event.kind is not EventKind.XID or event.data == 13:
+            return
+        for gpu in self.node.gpus:
+            if event.gpu_uuid not in (None, gpu.uuid):
+                continue
+            if (
+                event.gpu_uuid is None
+                or (event.gpu_instance, event.compute_instance) == (None, None)
+                or not gpu.mig_devices
+            ):
+                hit = [gpu.uuid]
+            else:
+                hit = [
+                    mig.uuid
+                    for mig in gpu.mig_devices
+                    if event.gpu_instance in (None, mig.gpu_instance)
+                    and event.compute_instance in (None, mig.compute_instance)
+                ]
+            for uuid in hit:
+                self.wrong[uuid].add("xid")
+                self.quiet.pop(gpu.uuid, None)
+
+    def deaf(self, uuids: list[str]) -> None:
+        for uuid in uuids if self.checks else ():
+            self.wrong[uuid].add("unwatched")
+            self.unheard.add(uuid)
+            self.quiet.pop(uuid, None)
+
+    def probe(self, gpu: Gpu, probe: Probe, now: int) -> None:
+        if not self.checks:
+            return
+        if probe.fault or probe.recovery in STOPPING:
+            self.wrong[gpu.uuid].add("silent" if probe.fault else "action")
+            self.quiet.pop(gpu.uuid, None)
+        elif probe.recovery not in (None, RecoveryAction.NONE):
+            self.quiet.pop(gpu.uuid, None)
+        elif any(self.wrong[uuid] for uuid in self.units(gpu)):
+            start = self.quiet.setdefault(gpu.uuid, now)
+            if now - start >= QUIET and gpu.uuid not in self.unheard and self.mode is not RecoveryMode.OFF:
+                for uuid in self.units(gpu):
+                    self.wrong[uuid] -= {"silent", "action", "unwatched"}
+                    if probe.recovery is not None or self.mode is RecoveryMode.PROBE:
+                        self.wrong[uuid].discard("xid")
+
+    def switch(self, *, checks: bool) -> None:
+        self.checks = checks
+        if not checks:
+            for causes in self.wrong.values():
+                causes &= {"unreadable"}
+            self.quiet.clear()
+            self.unheard.clear()
+
+    def healthy(self, device: Device) -> bool:
+        gpu = next(gpu for gpu in self.node.gpus if gpu.uuid == device.physical)
+        return not any(self.wrong[uuid] for uuid in ([gpu.uuid, device.uuid] if device.mig else self.units(gpu)))
+
+
+class Histories(RuleBasedStateMachine):
+    @initialize(node=nodes(), mode=st.sampled_from(RecoveryMode))
+    def start(self, node: Inventory, mode: RecoveryMode) -> None:
+        self.now = 0
+        self.mode = mode
+        self.model = Model(mode)
+        self.model.read(node)
+        self.book, _ = HealthBook.open(node, self.rules_now(checks=True), 0)
+
+    def rules_now(self, *, checks: bool) -> HealthRules:
+        return HealthRules(xids=XidPolicy(), recovery=self.mode, quiet=QUIET, checks=checks)
+
+    def uuid(self, number: int) -> str:
+        gpus = self.model.node.gpus
+        return gpus[number % len(gpus)].uuid
+
+    @rule(seconds=st.integers(1, 4))
+    def time_passes(self, seconds: int) -> None:
+        self.now += seconds
+
+    @rule(
+        number=st.one_of(st.none(), st.integers(0, 3)),
+        stranger=st.integers(0, 9).map(lambda chance: chance == 0),
+        kind=st.sampled_from([EventKind.XID, EventKind.XID, EventKind.DOUBLE_BIT_ECC]),
+        xid=st.sampled_from([79, 48, 13]),
+        gi=st.one_of(st.none(), st.integers(1, 3)),
+        ci=st.one_of(st.none(), st.integers(0, 1)),
+    )
+    def event(
+        self, *, number: int | None, stranger: bool, kind: EventKind, xid: int, gi: int | None, ci: int | None
+    ) -> None:
+        uuid = None if number is None else "GPU-unknown" if stranger else self.uuid(number)
+        event = DeviceEvent(kind=kind, gpu_uuid=uuid, data=xid, gpu_instance=gi, compute_instance=ci)
+        self.model.event(event)
+        self.book, _ = self.book.after_event(event, self.now)
+
+    @rule(number=st.integers(0, 3), probe=PROBES, repeats=st.integers(1, 5))
+    def probe(self, number: int, probe: Probe, repeats: int) -> None:
+        uuid = self.uuid(number)
+        gpu = next(gpu for gpu in self.model.node.gpus if gpu.uuid == uuid)
+        for _ in range(repeats):
+            self.now += 1
+            self.model.probe(gpu, probe, self.now)
+            self.book, _ = self.book.after_probe(uuid, probe, self.now)
+
+    @rule()
+    def monitor_fails(self) -> None:
+        self.model.deaf([gpu.uuid for gpu in self.model.node.gpus])
+        self.book, _ = self.book.after_monitor_failure(Fault(call="EventSetWait", code="UNKNOWN"), self.now)
+
+    @rule(number=st.integers(0, 3), result=st.sampled_from([Watch.WATCHED, Watch.UNSUPPORTED, LOST]))
+    def watch(self, number: int, result: Watch | Fault) -> None:
+        uuid = self.uuid(number)
+        if isinstance(result, Fault):
+            self.model.deaf([uuid])
+        else:
+            self.model.unheard.discard(uuid)
+        self.book, _ = self.book.after_watch(uuid, result, self.now)
+
+    @rule(node=nodes())
+    def read(self, node: Inventory) -> None:
+        self.model.read(node)
+        self.book, _ = self.book.after_inventory(node, self.now)
+
+    @precondition(lambda self: self.now % 5 == 0)
+    @rule(checks=st.booleans())
+    def reload(self, *, checks: bool) -> None:
+        self.model.switch(checks=checks)
+        self.book, _ = self.book.after_rules(self.rules_now(checks=checks), self.now)
+
+    @invariant()
+    def states_are_equal(self) -> None:
+        for mig in ("none", "mixed"):
+            resources, _ = build_resources(self.model.node, config_of(mig=mig))
+            devices = [device for resource in resources for device in resource.devices]
+            assert {device.id: self.book.state(device).healthy for device in devices} == {
+                device.id: self.model.healthy(device) for device in devices
+            }
+
+
+TestHistories = Histories.TestCase
+TestHistories.settings = settings(max_examples=HISTORIES, stateful_step_count=30, deadline=None)
