@@ -15,16 +15,12 @@ MPS = "DaemonSet/r-nvidia-device-plugin-mps: pod"
 PLUGIN_CONTEXT = f"{PLUGIN}.containers[nvidia-device-plugin-ctr].securityContext"
 GFD_CONTEXT = f"{GFD}.containers[gpu-feature-discovery-ctr].securityContext"
 
-SECCOMP = {"seccompProfile": {"type": "RuntimeDefault"}}
-LEAST: Values = {
-    "allowPrivilegeEscalation": False,
-    "capabilities": {"drop": ["ALL"]},
-    "readOnlyRootFilesystem": True,
-    **SECCOMP,
-}
-ADMIN: Values = {"capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN"]}, "readOnlyRootFilesystem": True, **SECCOMP}
-NOBODY: Values = {**LEAST, "runAsNonRoot": True, "runAsUser": 65532, "runAsGroup": 65532}
-PRIVILEGED: Values = {"privileged": True, "readOnlyRootFilesystem": True}
+CONFINED: Values = {"readOnlyRootFilesystem": True, "seccompProfile": {"type": "RuntimeDefault"}}
+NOTHING: Values = {**CONFINED, "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+LEAST: Values = {**NOTHING, "runAsUser": 0}
+ADMIN: Values = {**CONFINED, "runAsUser": 0, "capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN"]}}
+NOBODY: Values = {**NOTHING, "runAsNonRoot": True, "runAsUser": 65532, "runAsGroup": 65532}
+PRIVILEGED: Values = {"runAsUser": 0, "privileged": True, "readOnlyRootFilesystem": True}
 
 
 def configs(*texts: str, **rest: Any) -> Values:

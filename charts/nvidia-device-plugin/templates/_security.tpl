@@ -2,8 +2,8 @@
 Security contexts of containers: what the user says, else the least that the configs need.
 */}}
 
-{{/* (list CAPABILITIES…): root without any right but these. */}}
-{{- define "gpusuite.rootContext" -}}
+{{/* (list CAPABILITIES…): no right but these. */}}
+{{- define "gpusuite.confined" -}}
 {{- if . -}}
 capabilities:
   drop: ["ALL"]
@@ -18,14 +18,20 @@ seccompProfile:
   type: RuntimeDefault
 {{- end -}}
 
+{{- define "gpusuite.rootContext" -}}
+runAsUser: 0
+{{ include "gpusuite.confined" . }}
+{{- end -}}
+
 {{- define "gpusuite.nonRootContext" -}}
 runAsNonRoot: true
 runAsUser: 65532
 runAsGroup: 65532
-{{ include "gpusuite.rootContext" (list) }}
+{{ include "gpusuite.confined" (list) }}
 {{- end -}}
 
 {{- define "gpusuite.privilegedContext" -}}
+runAsUser: 0
 privileged: true
 readOnlyRootFilesystem: true
 {{- end -}}
@@ -92,7 +98,7 @@ equals, so that a sidecar which sends them runs as the program it signals does.
 {{- else if eq $role "daemon" -}}
 {{- include "gpusuite.rootContext" (list) -}}
 {{- else if and (eq $role "sidecar") $root.Values.configManager.sendSignal -}}
-{{- include "gpusuite.securityContext" (list $root (index . 1)) -}}
+{{- include "gpusuite.securityContext" (list $root (index . 1)) | fromYaml | mergeOverwrite (dict "runAsUser" 0) | toYaml -}}
 {{- else -}}
 {{- include "gpusuite.nonRootContext" $root -}}
 {{- end -}}
