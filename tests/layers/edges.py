@@ -8,20 +8,37 @@ from __future__ import annotations
 
 EDGES = frozenset(
     {
-        # core
+        # core: what CDI looks for on the node
         "gpu_core.cdi.driver",
         "gpu_core.cdi.node",
         "gpu_core.cdi.platform_files",
         "gpu_core.cdi.search",
         "gpu_core.cdi.write",
+        # core: the driver and the node's files, real and simulated
+        "gpu_core.devices.node_files",
+        "gpu_core.devices.nvml",
+        "gpu_core.devices.nvml_calls",
+        "gpu_core.devices.nvml_gpu",
+        "gpu_core.devices.nvml_library",
+        "gpu_core.devices.nvml_links",
+        "gpu_core.devices.nvml_mig",
+        "gpu_core.devices.nvml_monitor",
+        "gpu_core.devices.simulated.library",
+        "gpu_core.devices.simulated.state",
+        # core: files, processes, threads and signals
         "gpu_core.runtime.config_file",
         "gpu_core.runtime.counters",
         "gpu_core.runtime.files",
         "gpu_core.runtime.links",
         "gpu_core.runtime.process",
         "gpu_core.runtime.published",
+        "gpu_core.runtime.signals",
         # access to the Kubernetes API
         "gpu_cluster.access",
+        "gpu_cluster.cluster",
+        "gpu_cluster.connect",
+        "gpu_cluster.node_events",
+        "gpu_cluster.node_events",
         "gpu_cluster.transport",
         "gpu_cluster.watching",
         # config-manager
@@ -32,10 +49,17 @@ EDGES = frozenset(
         "config_manager.switch",
         "config_manager.watch",
         # device-plugin
+        "device_plugin.servicer",
+        "device_plugin.streams",
         # gpu-feature-discovery
+        "gpu_feature_discovery.cli",
+        "gpu_feature_discovery.daemon",
         "gpu_feature_discovery.facts",
+        "gpu_feature_discovery.oneshot",
+        "gpu_feature_discovery.outputs.file",
         "gpu_feature_discovery.traces",
         # mps-control-daemon
+        "mps_control_daemon.compute_mode",
         "mps_control_daemon.daemon",
         "mps_control_daemon.selinux",
     }

@@ -50,7 +50,7 @@ def imports(path: Path) -> frozenset[str]:
 
     `from a import b` counts as `a.b`, since b may be a module.
     """
-    return frozenset(_imported(ast.parse((ROOT / path).read_text(encoding="utf-8"))))
+    return frozenset(_imported(_parsed(path)))
 
 
 def _imported(node: ast.AST) -> Iterator[str]:
@@ -64,6 +64,20 @@ def _imported(node: ast.AST) -> Iterator[str]:
         case _:
             for child in ast.iter_child_nodes(node):
                 yield from _imported(child)
+
+
+@cache
+def calls(path: Path) -> frozenset[str]:
+    """Return the names of the methods that a file calls, and of `open`."""
+    called = [node.func for node in ast.walk(_parsed(path)) if isinstance(node, ast.Call)]
+    # Much can be opened that is no file, so the method of that name says nothing.
+    methods = {function.attr for function in called if isinstance(function, ast.Attribute)} - {"open"}
+    functions = {function.id for function in called if isinstance(function, ast.Name)}
+    return frozenset(methods | (functions & {"open"}))
+
+
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
 
 
 def tops(path: Path) -> frozenset[str]:
