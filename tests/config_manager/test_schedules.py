@@ -16,7 +16,7 @@ import pytest
 from fakes.api_faults import Delay, Drop, Fault, Garbage, HalfAnswer, Hold, Refuse, WatchEnd
 from fakes.managed_node import Node
 
-SCHEDULES = int(os.environ.get("CONFIG_MANAGER_SCHEDULES", "24"))
+SCHEDULES = int(os.environ.get("CONFIG_MANAGER_SCHEDULES", "16"))
 
 STEPS = 14
 NAMES = ("a", "b", "c")

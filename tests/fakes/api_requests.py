@@ -8,14 +8,15 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from fakes.api_faults import Delay, Drop, Garbage, HalfAnswer, Hold, Refuse, Silence, WatchEnd
-from fakes.api_objects import Change, Key, Object, RefusedError
+from fakes.api_objects import Key, Object, RefusedError
+from fakes.api_routes import concerns, new_name, route, selector, shown, status_object
 
 if TYPE_CHECKING:
     from fakes.api_server import ApiServer
@@ -114,7 +115,7 @@ class Handler(BaseHTTPRequestHandler):
                 self._refuse(Refuse(401, reason="Unauthorized", message="Unauthorized"))
                 return
         try:
-            key, part = _route(request.path)
+            key, part = route(request.path)
             if request.watch and not truncate:
                 self._watch(request, key)
                 return
@@ -139,13 +140,15 @@ class Handler(BaseHTTPRequestHandler):
                 return store.get(key)
             case "GET":
                 with store.condition:
-                    fits = _selector(request.query)
+                    fits = selector(request.query)
                     items = [
-                        _shown(request, found) for found in store.list(key.collection, key.namespace) if fits(found)
+                        shown(request.headers.get("accept", ""), found)
+                        for found in store.list(key.collection, key.namespace)
+                        if fits(found)
                     ]
                     return {"kind": "List", "metadata": {"resourceVersion": str(store.version)}, "items": items}
             case "POST":
-                return store.create(Key(key.collection, key.namespace, _new_name(request.body)), request.body)
+                return store.create(Key(key.collection, key.namespace, new_name(request.body)), request.body)
             case "PUT":
                 return store.replace(key, request.body, part=part)
             case "DELETE":
@@ -165,7 +168,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _watch(self, request: Request, key: Key) -> None:
         api, store, stopping = self.api, self.api.store, self.api.stopping
-        fits = _selector(request.query)
+        fits = selector(request.query)
         since = request.query.get("resourceVersion", "")
         deadline = time.monotonic() + float(request.query.get("timeoutSeconds") or 1800)
         watch = OpenWatch(request.query)
@@ -180,7 +183,7 @@ class Handler(BaseHTTPRequestHandler):
             store.condition.notify_all()
         try:
             for found in filter(fits, first):
-                self._send_event("ADDED", _shown(request, found))
+                self._send_event("ADDED", shown(request.headers.get("accept", ""), found))
             while not stopping.is_set() and time.monotonic() < deadline:
                 with store.condition:
                     changes = store.changes_after(seen)
@@ -189,12 +192,14 @@ class Handler(BaseHTTPRequestHandler):
                         changes = store.changes_after(seen)
                     end, bookmarks, watch.bookmarks = watch.end, watch.bookmarks, 0
                 if changes is None or end is WatchEnd.EXPIRED:
-                    self._send_event("ERROR", _status(Refuse(410, "Expired", f"too old resource version: {seen}")))
+                    self._send_event(
+                        "ERROR", status_object(Refuse(410, "Expired", f"too old resource version: {seen}"))
+                    )
                     break
                 for change in changes:
                     seen = change.version
-                    if _concerns(change, key) and fits(change.object):
-                        self._send_event(change.type, _shown(request, change.object))
+                    if concerns(change, key) and fits(change.object):
+                        self._send_event(change.type, shown(request.headers.get("accept", ""), change.object))
                 if request.query.get("allowWatchBookmarks") == "true":
                     for _ in range(bookmarks):
                         self._send_event("BOOKMARK", {"metadata": {"resourceVersion": str(seen)}})
@@ -237,7 +242,7 @@ class Handler(BaseHTTPRequestHandler):
         headers = {"Content-Type": "application/json"}
         if refusal.retry_after is not None:
             headers["Retry-After"] = str(refusal.retry_after)
-        self._send(refusal.status, json.dumps(_status(refusal)).encode(), headers)
+        self._send(refusal.status, json.dumps(status_object(refusal)).encode(), headers)
 
     def _send(self, status: int, body: bytes, headers: Mapping[str, str], part: int | None = None) -> None:
         with contextlib.suppress(OSError):
@@ -259,65 +264,3 @@ class Handler(BaseHTTPRequestHandler):
             return False
         self.close_connection = self.connection.recv(1, socket.MSG_PEEK) == b""
         return self.close_connection
-
-
-def _route(path: str) -> tuple[Key, str | None]:
-    """Read `/api/v1/[namespaces/N/]PLURAL[/NAME[/PART]]`, or the same below `/apis/GROUP/VERSION`."""
-    parts = [unquote(part) for part in path.strip("/").split("/")]
-    if parts[:2] == ["api", "v1"]:
-        group, rest = "", parts[2:]
-    elif parts[:1] == ["apis"] and len(parts) > 3:
-        group, rest = parts[1] + "/", parts[3:]
-    else:
-        raise RefusedError(404, "NotFound", "the server could not find the requested resource")
-    namespace = ""
-    if len(rest) > 2 and rest[0] == "namespaces":
-        namespace, rest = rest[1], rest[2:]
-    if not rest or len(rest) > 3:
-        raise RefusedError(404, "NotFound", "the server could not find the requested resource")
-    name = rest[1] if len(rest) > 1 else ""
-    return Key(group + rest[0], namespace, name), rest[2] if len(rest) > 2 else None
-
-
-def _new_name(body: Object) -> str:
-    metadata = body.get("metadata", {})
-    name = metadata.get("name") or metadata.get("generateName", "") + format(time.monotonic_ns(), "x")
-    return str(name)
-
-
-def _concerns(change: Change, key: Key) -> bool:
-    return change.key.collection == key.collection and key.namespace in ("", change.key.namespace)
-
-
-def _selector(query: Mapping[str, str]) -> Callable[[Object], bool]:
-    fields = dict(term.split("=", 1) for term in query.get("fieldSelector", "").split(",") if term)
-    labels = dict(term.split("=", 1) for term in query.get("labelSelector", "").split(",") if term)
-
-    def fits(found: Object) -> bool:
-        metadata = found["metadata"]
-        own = metadata.get("labels", {})
-        named = {"metadata.name": metadata["name"], "metadata.namespace": metadata.get("namespace", "")}
-        return all(named.get(name) == value for name, value in fields.items()) and all(
-            own.get(name) == value for name, value in labels.items()
-        )
-
-    return fits
-
-
-def _shown(request: Request, found: Object) -> Object:
-    """Return the object as the client asked to see it: whole, or only its metadata."""
-    if "as=PartialObjectMetadata" not in request.headers.get("accept", ""):
-        return found
-    return {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": found["metadata"]}
-
-
-def _status(refusal: Refuse) -> Object:
-    return {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": refusal.message or f"told to answer {refusal.status}",
-        "reason": refusal.reason,
-        "code": refusal.status,
-    }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from config_manager.app import App, Surroundings
+from config_manager.loop import Event
 from fakes.api_server import ApiServer
 from fakes.configmap import ConfigMapVolume
 from fakes.kubeconfig import write_kubeconfig
@@ -20,6 +21,7 @@ from gpu_core.runtime.events import Stop
 LABEL = "nvidia.com/device-plugin.config"
 PROGRAM = "nvidia-device-plugin"
 PATIENCE = 10.0
+FILES = {"a": "version: v1 # a\n", "b": "version: v1 # b\n"}
 
 
 class LogLines:
@@ -132,9 +134,13 @@ class Node:
         except BaseException as error:  # noqa: BLE001  handed to the test
             self._raised = error
 
-    def stop(self) -> None:
+    def put(self, event: Event) -> None:
+        """Put an event into config-manager's queue."""
         assert self._app is not None
-        self._app.events.put(Stop("test"))
+        self._app.events.put(event)
+
+    def stop(self) -> None:
+        self.put(Stop("test"))
         self.join()
 
     def join(self) -> None:
@@ -158,6 +164,15 @@ class Node:
     def target(self) -> str | None:
         """Return the name of what the link points to."""
         return self.link.readlink().name if self.link.is_symlink() else None
+
+    def wait_for(self, target: str, content: str) -> None:
+        """Wait until the link points to a file of that name and readers find that content."""
+        self.server.wait_for(lambda: (self.target(), self.content()) == (target, content))
+
+    def wait_told(self, content: str, signals: int) -> None:
+        """Wait for so many signals in all; the program has then read that content."""
+        self.server.wait_for(lambda: len(self.program.signals) >= signals)
+        assert [self.program.config, len(self.program.signals)] == [content, signals]
 
     def close(self) -> None:
         self.server.stop()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import random
+import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -13,13 +14,14 @@ from pathlib import Path
 
 from config_manager.agenda import SETTLE, Agenda
 from config_manager.choose import Rules
-from config_manager.loop import Event, FilesChanged, Loop
+from config_manager.loop import Crashed, Event, FilesChanged, Loop
 from config_manager.report import Log, Reporter
 from config_manager.switch import Switch, Task
 from config_manager.watch import NodeWatch
 from gpu_cluster import Backoff, Cluster, connect
 from gpu_cluster.node_events import NodeEvents
 from gpu_core.config.settings import ConfigManagerSettings
+from gpu_core.errors import UsageError
 from gpu_core.runtime.config_file import DirectoriesWatch
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.links import places
@@ -45,7 +47,12 @@ class Surroundings:
 
 
 def task_of(settings: ConfigManagerSettings, surroundings: Surroundings) -> Task:
-    """Return what the settings ask for. Several programs may be named, separated by commas."""
+    """Return what the settings ask for. Several programs may be named, separated by commas.
+
+    Raises UsageError for a signal that does not exist.
+    """
+    if settings.signal not in signal.valid_signals():
+        raise UsageError(f"--signal: {settings.signal} is no signal. Give a number such as 1 for SIGHUP.")
     programs = tuple(name for name in (part.strip() for part in settings.process_to_signal.split(",")) if name)
     return Task(
         rules=Rules(label=settings.node_label, default=settings.default_config, fallbacks=settings.fallback_strategies),
@@ -89,7 +96,7 @@ class App:
         task = task_of(settings, around)
         files = DirectoriesWatch(lambda: _watched(task), lambda: self.events.put(FilesChanged()))
         nodes = self._node_watch(cluster)
-        thread = threading.Thread(target=nodes.run, name="node-watch", daemon=True)
+        thread = threading.Thread(target=self._follow, args=(nodes,), name="node-watch", daemon=True)
         poster = self._poster(cluster)
         loop = Loop(
             Switch(task, kill=around.kill),
@@ -120,6 +127,12 @@ class App:
             component="config-manager",
             failed=lambda problem: self._log.warning("an Event was not posted", problem=problem),
         )
+
+    def _follow(self, nodes: NodeWatch) -> None:
+        try:
+            nodes.run()
+        except Exception as error:  # noqa: BLE001  told to the loop, which ends the program with it
+            self.events.put(Crashed(error=error))
 
     def _node_watch(self, cluster: Cluster) -> NodeWatch:
         around = self._surroundings

@@ -20,7 +20,14 @@ class FilesChanged:
     """Something changed in the config directory, or at the link's place."""
 
 
-Event = Report | FilesChanged | Reload | Stop
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crashed:
+    """A thread ended by a fault of our own; without it the program would be deaf, so it ends too."""
+
+    error: Exception
+
+
+Event = Report | FilesChanged | Crashed | Reload | Stop
 
 
 class Loop:
@@ -63,6 +70,8 @@ class Loop:
                 continue
             if isinstance(event, Stop):
                 return
+            if isinstance(event, Crashed):
+                raise event.error
             self._take(event)
 
     def _take(self, event: Report | FilesChanged | Reload) -> None:

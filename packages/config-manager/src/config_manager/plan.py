@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +63,5 @@ def plan(aim: Wish | Keep, found: Found, *, good: bytes | None, told: bytes | No
         case Keep():
             broken = good is not None and found.content != good
             return Plan(target=copy if broken else None)
+        case _:
+            assert_never(aim)

@@ -29,7 +29,7 @@ def places(path: Path) -> tuple[Path, ...]:
         try:
             target = Path(os.readlink(entry))  # noqa: PTH115  as written
         except OSError:
-            if not ahead or not entry.is_dir():
+            if not ahead or not os.path.isdir(entry):  # noqa: PTH112  a directory closed to us counts as missing
                 found.append(here)
                 break
             here = entry
