@@ -38,7 +38,6 @@ EDGES = frozenset(
         "gpu_cluster.cluster",
         "gpu_cluster.connect",
         "gpu_cluster.node_events",
-        "gpu_cluster.node_events",
         "gpu_cluster.transport",
         "gpu_cluster.watching",
         # config-manager
