@@ -6,6 +6,8 @@ SHELL := /bin/sh
 
 # Programs that are started again and again, as the tests and the demo do, should not be compiled again each time.
 unexport PYTHONDONTWRITEBYTECODE
+# gRPC tells the terminal whenever a server that it talks to stops, which is what many tests do.
+export GRPC_VERBOSITY ?= ERROR
 
 BIN := .venv/bin
 SOURCES := packages tests scripts

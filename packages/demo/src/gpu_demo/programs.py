@@ -90,6 +90,11 @@ class Service:
             stderr=subprocess.STDOUT,
         )
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def check(self) -> None:
         """Raise DemoError when the program has ended, with the last lines of its log."""
         code = self._process.poll()

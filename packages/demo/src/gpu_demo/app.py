@@ -1,0 +1,37 @@
+"""The demo as a whole: a directory of its own, the story, and an exit code whatever happens."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import grpc
+
+from gpu_demo.kubelet import NotEnoughDevicesError
+from gpu_demo.programs import DemoError, Programs
+from gpu_demo.screen import Screen
+from gpu_demo.story import STEPS, Demo, tell
+
+INTERRUPTED = 130
+
+
+def show(programs: Programs, *, node: str, gpus: int) -> int:
+    """Run the demo and return the exit code: 0, 1 when a step fails, 130 when it is interrupted."""
+    screen = Screen.on_stdout(steps=STEPS)
+    screen.title("k8s-gpu-suite", f"The real programs, on the simulated node {node}; no GPU and no cluster needed.")
+    begun = time.monotonic()
+    try:
+        # Unix sockets have room for 107 bytes of path, so the directory has a short name.
+        with tempfile.TemporaryDirectory(prefix="gpu-demo-") as directory:
+            tell(Demo(screen=screen, programs=programs, directory=Path(directory), node=node, gpus=gpus))
+    except KeyboardInterrupt:
+        sys.stderr.write("\nInterrupted; the programs are stopped and the files are gone.\n")
+        return INTERRUPTED
+    except (DemoError, NotEnoughDevicesError, grpc.RpcError) as error:
+        sys.stderr.write(f"\nThe demo failed. {error}\n")
+        return 1
+    screen.say("")
+    screen.done(f"everything came out as it should, in {time.monotonic() - begun:.1f} s")
+    return 0
