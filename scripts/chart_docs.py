@@ -1,4 +1,4 @@
-"""Generate docs/reference/chart-values.md from the comments in values.yaml, or --check that it is up to date.
+"""Generate the tables of the chart's values from the comments in values.yaml, or --check that they are up to date.
 
 The comment directly above a key documents it; a line `# ---- Title ----` starts a section.
 """
@@ -19,8 +19,22 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 VALUES = ROOT / "charts/nvidia-device-plugin/values.yaml"
 REFERENCE = ROOT / "docs/reference/chart-values.md"
+# What people see who have only the chart's package.
+README = ROOT / "charts/nvidia-device-plugin/README.md"
 # Longer defaults are better read in the file itself.
 LONGEST_DEFAULT = 60
+
+README_HEAD = """# nvidia-device-plugin
+
+GPUs for Kubernetes: the device plugin, gpu-feature-discovery, the config manager and the MPS control daemon of
+k8s-gpu-suite. Values files of NVIDIA's chart of the same name work unchanged.
+
+    helm upgrade --install nvdp nvidia-device-plugin --namespace nvidia-device-plugin --create-namespace \\
+      --set image.repository=registry.example/gpu/nvidia-device-plugin
+
+Every container gets the privileges that the configs in `config.map` need, and no more. The tables below are generated
+from the comments in `values.yaml`.
+"""
 
 HEAD = """# Values of the chart
 
@@ -43,22 +57,22 @@ class Value:
 
 
 def main() -> int:
-    """Write the page, or compare it; the exit code is 1 where the committed one is stale."""
+    """Write the pages, or compare them; the exit code is 1 where a committed one is stale."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing, fail when the page is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing, fail when a page is stale")
     check: bool = parser.parse_args().check
 
-    text = page(tuple(documented(VALUES.read_text())))
+    values = tuple(documented(VALUES.read_text()))
+    pages = {REFERENCE: page(HEAD, values), README: page(README_HEAD, values)}
     if not check:
-        REFERENCE.parent.mkdir(parents=True, exist_ok=True)
-        REFERENCE.write_text(text)
+        for path, text in pages.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
         return 0
-    if REFERENCE.exists() and REFERENCE.read_text() == text:
-        return 0
-    print(
-        f"{REFERENCE.relative_to(ROOT)} does not match values.yaml. Run `make manifests` and commit.", file=sys.stderr
-    )
-    return 1
+    stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
+    for path in stale:
+        print(f"{path.relative_to(ROOT)} does not match values.yaml. Run `make manifests` and commit.", file=sys.stderr)
+    return 1 if stale else 0
 
 
 def documented(text: str) -> Iterator[Value]:
@@ -94,9 +108,9 @@ def look_up(values: Any, names: list[str]) -> Any:
     return values
 
 
-def page(values: tuple[Value, ...]) -> str:
-    """Lay out the values as one table for each section."""
-    lines = [HEAD]
+def page(head: str, values: tuple[Value, ...]) -> str:
+    """Lay out the values below a head, as one table for each section."""
+    lines = [head]
     for section in dict.fromkeys(value.section for value in values):
         lines += [f"## {section}", "", "| value | default | meaning |", "|---|---|---|"]
         lines += [
