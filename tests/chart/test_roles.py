@@ -64,6 +64,11 @@ ONE_CONFIG = {"map": {"default": "version: v1"}}
             id="Events of nodes are kept in the namespace default",
         ),
         pytest.param(
+            {"config": ONE_CONFIG, "configManager": {"mode": "daemonset", "nodeEvents": True}},
+            {PLUGIN: [READ_NODES], CONFIG: ["create patch events in default", READ_NODES]},
+            id="a config manager reports about configs",
+        ),
+        pytest.param(
             {"devicePlugin": {"nodeCondition": "GpuUnhealthy"}},
             {PLUGIN: [READ_NODES, "patch nodes/status in the cluster"]},
             id="a condition is part of the node's status",

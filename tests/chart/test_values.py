@@ -126,6 +126,7 @@ CHANGES: Values = {
     "configManager.mode": "daemonset",
     "configManager.sendSignal": True,
     "configManager.hostPath": "/x",
+    "configManager.nodeEvents": True,
     "kubeletRootDir": "/x",
     "serviceAccount.create": False,
     "serviceAccount.name": "x",

@@ -24,6 +24,19 @@ Who may do what: service accounts of the installed components, and the API right
 {{- end -}}
 {{- end -}}
 
+{{/* The components whose pods report Events: the plugin about GPUs, pods with a config manager about configs. */}}
+{{- define "gpusuite.eventReporters" -}}
+{{- $root := . -}}
+{{- $reporters := list -}}
+{{- $mode := include "gpusuite.configMode" . -}}
+{{- range (include "gpusuite.installed" . | fromJson).components -}}
+{{- $gpus := and (eq . "devicePlugin") $root.Values.devicePlugin.nodeEvents -}}
+{{- $configs := and $root.Values.configManager.nodeEvents (or (eq $mode "sidecar") (eq . "configManager")) -}}
+{{- if or $gpus $configs }}{{ $reporters = append $reporters . }}{{ end -}}
+{{- end -}}
+{{- dict "components" $reporters | toJson -}}
+{{- end -}}
+
 {{/* The components that read their Node: the plugin always had the right, the others where a config manager runs. */}}
 {{- define "gpusuite.nodeReaders" -}}
 {{- $readers := list -}}

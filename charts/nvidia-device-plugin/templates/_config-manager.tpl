@@ -27,6 +27,7 @@ All take (list ROOT COMPONENT …).
       (list "SEND_SIGNAL" $signal)
       (list "SIGNAL" (ternary "1" nil $signal))
       (list "PROCESS_TO_SIGNAL" (ternary $program nil $signal))
+      (list "NODE_EVENTS" (ternary true nil $root.Values.configManager.nodeEvents))
       (list "LOG_LEVEL" $root.Values.logLevel)
       (list "LOG_FORMAT" $root.Values.logFormat)
       (list "METRICS_ADDRESS" (ternary (include "gpusuite.metricsAddress" $manager) nil (eq $role "daemon")))
