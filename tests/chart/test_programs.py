@@ -7,6 +7,8 @@ import pytest
 from chart.conftest import Render
 from chart.rendering import ABSENT, Values
 from chart.test_config_manager import BASE, environment
+from gpu_core.config.options import Program
+from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON
 
 PLUGIN = f"DaemonSet/{BASE}: pod.containers[nvidia-device-plugin-ctr]"
 GFD = f"DaemonSet/{BASE}-gfd: pod.containers[gpu-feature-discovery-ctr]"
@@ -119,7 +121,6 @@ def test_feature_discovery_is_told_what_is_given(rendered: Render, values: Value
 
 def test_the_mps_daemon_is_told_what_is_given(rendered: Render) -> None:
     assert environment(rendered({"migStrategy": "single"}), MPS) == {
-        "NODE_NAME": "spec.nodeName",
         **VISIBLE,
         "NVIDIA_MIG_MONITOR_DEVICES": "all",
         "MIG_STRATEGY": "single",
@@ -165,3 +166,46 @@ def test_a_probe_can_be_left_away(rendered: Render, values: Values, expected: tu
     rendering = rendered(values)
 
     assert tuple(rendering.at(f"{PLUGIN}.{probe}.httpGet") for probe in ("livenessProbe", "readinessProbe")) == expected
+
+
+# Values under which the chart sets every variable that it knows.
+TALKATIVE: Values = {
+    **dict.fromkeys(("compatWithCPUManager", "failOnInitError", "gdrcopyEnabled", "gdsEnabled", "mofedEnabled"), True),
+    **dict.fromkeys(("noTimestamp", "configStrict"), True),
+    **dict.fromkeys(("nvidiaDriverRoot", "nvidiaDevRoot"), "/x"),
+    "migStrategy": "single",
+    "deviceListStrategy": "envvar",
+    "deviceIDStrategy": "uuid",
+    "deviceDiscoveryStrategy": "nvml",
+    "sleepInterval": "5s",
+    "logLevel": "debug",
+    "logFormat": "text",
+    "simulatedNode": "t4",
+    "cdi": {"nvidiaHookPath": "/x", "featureFlags": "x"},
+    "config": {"map": {"default": ""}, "default": "default", "assume": {"mps": True}},
+    "configManager": {"sendSignal": True, "nodeEvents": True},
+    "devicePlugin": {"nodeEvents": True, "nodeCondition": "x"},
+    "gfd": {"enabled": True, "output": "node"},
+    "mps": {"enabled": True},
+}
+SIDECAR = f"DaemonSet/{BASE}: pod.containers[nvidia-device-plugin-sidecar]"
+
+
+@pytest.mark.parametrize(
+    ("container", "program"),
+    [
+        pytest.param(PLUGIN, DEVICE_PLUGIN, id="the plugin"),
+        pytest.param(GFD, GPU_FEATURE_DISCOVERY, id="feature discovery"),
+        pytest.param(MPS, MPS_CONTROL_DAEMON, id="the MPS daemon"),
+        pytest.param(SIDECAR, CONFIG_MANAGER, id="the config manager"),
+    ],
+)
+def test_programs_know_every_variable_that_they_are_given(
+    rendered: Render, container: str, program: Program[object]
+) -> None:
+    known = {variable for option in program.options for variable in option.variables}
+    given = set(environment(rendered(TALKATIVE), container))
+
+    assert len(given) > 8
+    # These three are read by NVIDIA's container runtime.
+    assert sorted(v for v in given - known if v not in {*VISIBLE, "NVIDIA_MIG_MONITOR_DEVICES"}) == []
