@@ -17,17 +17,14 @@ def check_mig_layout(gpus: Sequence[Gpu], strategy: MigStrategy) -> tuple[str, .
     """
     readable = [gpu for gpu in gpus if gpu.usable]
     empty = [gpu for gpu in readable if gpu.mig_enabled and not gpu.mig_devices]
-    match strategy:
-        case MigStrategy.NONE:
-            return ()
-        case MigStrategy.MIXED:
-            return tuple(
-                f"{_gpu(gpu)} has MIG enabled but no MIG devices, so it offers nothing. Create some, or disable MIG."
-                for gpu in empty
-            )
-        case MigStrategy.SINGLE:
-            _check_uniform(readable, empty)
-            return ()
+    if strategy is MigStrategy.SINGLE:
+        _check_uniform(readable, empty)
+    if strategy is not MigStrategy.MIXED:
+        return ()
+    return tuple(
+        f"{_gpu(gpu)} has MIG enabled but no MIG devices, so it offers nothing. Create some, or disable MIG."
+        for gpu in empty
+    )
 
 
 def _check_uniform(gpus: Sequence[Gpu], empty: Sequence[Gpu]) -> None:

@@ -49,22 +49,19 @@ Name = tuple[str, AllocationPolicy | None]
 def _named(inventory: Inventory, config: Config) -> Iterator[tuple[Name, Device]]:
     patterns = config.resources if config.flags.custom_resources else type(config.resources)()
     strategy = config.flags.mig_strategy
-    match inventory.platform:
-        case Platform.TEGRA:
-            yield _name(patterns.gpus, "tegra", DEFAULT_RESOURCE), TEGRA_DEVICE
-        case Platform.WSL:
-            for gpu in inventory.gpus:
-                yield _name(patterns.gpus, gpu.name or "", DEFAULT_RESOURCE), WSL_DEVICE
-        case Platform.NVML:
-            for gpu in inventory.gpus:
-                if strategy is MigStrategy.NONE or not gpu.mig_enabled:
-                    yield _name(patterns.gpus, gpu.name or "", DEFAULT_RESOURCE), _whole(gpu)
-                    continue
-                for mig in gpu.mig_devices:
-                    yield _name(patterns.mig, mig.profile, _mig_default(mig, strategy)), _part(gpu, mig)
-        case Platform.VFIO:
-            # GPUs handed through to virtual machines are described by labels and served by another plugin.
-            return
+    # VFIO has no pools: GPUs handed through to virtual machines are described by labels and served by another plugin.
+    if inventory.platform is Platform.TEGRA:
+        yield _name(patterns.gpus, "tegra", DEFAULT_RESOURCE), TEGRA_DEVICE
+    elif inventory.platform is Platform.WSL:
+        for gpu in inventory.gpus:
+            yield _name(patterns.gpus, gpu.name or "", DEFAULT_RESOURCE), WSL_DEVICE
+    elif inventory.platform is Platform.NVML:
+        for gpu in inventory.gpus:
+            if strategy is MigStrategy.NONE or not gpu.mig_enabled:
+                yield _name(patterns.gpus, gpu.name or "", DEFAULT_RESOURCE), _whole(gpu)
+                continue
+            for mig in gpu.mig_devices:
+                yield _name(patterns.mig, mig.profile, _mig_default(mig, strategy)), _part(gpu, mig)
 
 
 def _name(patterns: tuple[ResourcePattern, ...], text: str, default: str) -> Name:
