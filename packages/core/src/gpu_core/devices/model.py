@@ -33,17 +33,18 @@ class LinkLevel(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """An NVML call that failed for one GPU.
+    """A driver call that failed for one GPU.
 
     `call` is the C function without `nvml` and version suffix (`DeviceGetName`), `code` the return value
-    without its `NVML_ERROR_` prefix (`GPU_IS_LOST`).
+    without its `NVML_ERROR_` prefix (`GPU_IS_LOST`). Calls of libcuda keep their whole name (`cuInit`).
     """
 
     call: str
     code: str
 
     def __str__(self) -> str:
-        return f"nvml{self.call} failed with {self.code}"
+        function = self.call if self.call.startswith("cu") else f"nvml{self.call}"
+        return f"{function} failed with {self.code}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

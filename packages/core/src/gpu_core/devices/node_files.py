@@ -8,6 +8,8 @@ from typing import Protocol
 
 from gpu_core.devices.mig_minors import parse_mig_minors
 from gpu_core.devices.model import PciFacts
+from gpu_core.devices.pci_ids import LOCATIONS, device_names
+from gpu_core.devices.vfio import DRIVER, BoundFunction, addressable_memory
 from gpu_core.runtime.roots import Roots
 
 MIG_MINORS = "/proc/driver/nvidia-caps/mig-minors"
@@ -24,6 +26,10 @@ class NodeFiles(Protocol):
 
     def mig_minors(self) -> Mapping[str, int] | None:
         """Return the minors of MIG capabilities; None without the driver's file."""
+
+
+_TEGRA_RELEASE = "/etc/nv_tegra_release"
+_SOC_FAMILY = "/sys/devices/soc0/family"
 
 
 class MachineFiles:
@@ -53,6 +59,43 @@ class MachineFiles:
             return parse_mig_minors(self._roots.path(MIG_MINORS).read_text("utf-8", "replace"))
         except OSError:
             return None
+
+    def has_tegra_files(self) -> bool:
+        """Whether the marks of L4T are there, which every Tegra system has."""
+        if self._roots.path(_TEGRA_RELEASE).is_file():
+            return True
+        return _text(self._roots.path(_SOC_FAMILY)).lower().startswith("tegra")
+
+    def vfio_functions(self) -> tuple[BoundFunction, ...]:
+        """Return the physical functions that vfio-pci holds."""
+        try:
+            folders = sorted(self._roots.path(PCI_DEVICES).iterdir())
+        except OSError:
+            return ()
+        bound = (folder for folder in folders if (folder / "driver").resolve().name == DRIVER)
+        found = []
+        for folder in bound:
+            facts = self.pci(folder.name)
+            if facts is not None and not (folder / "physfn").exists():
+                found.append(BoundFunction(pci=facts, memory=addressable_memory(_text(folder / "resource"))))
+        return tuple(found)
+
+    def device_names(self) -> Mapping[int, str]:
+        """Return the names of NVIDIA's devices from the first PCI ID database that there is."""
+        for location in LOCATIONS:
+            try:
+                with self._roots.path(location).open(encoding="utf-8", errors="replace") as lines:
+                    return device_names(lines)
+            except OSError:
+                continue
+        return {}
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def _number(file: Path, base: int) -> int | None:

@@ -9,7 +9,7 @@ import pynvml
 from gpu_core.devices.events import HealthMonitor
 from gpu_core.devices.model import Fault, Gpu, Inventory, Platform, UnreadableGpu
 from gpu_core.devices.node_files import NodeFiles
-from gpu_core.devices.nvml_calls import ask, attempt
+from gpu_core.devices.nvml_calls import ask, attempt, may
 from gpu_core.devices.nvml_gpu import read_gpu
 from gpu_core.devices.nvml_library import install
 from gpu_core.devices.nvml_links import read_links
@@ -55,6 +55,17 @@ class NvmlBackend:
             faults=tuple(answer for answer in (driver, cuda) if isinstance(answer, Fault)),
         )
 
+    def names(self) -> tuple[str, ...] | None:
+        """Return the product names alone; None when one of them cannot be had."""
+        count = attempt("DeviceGetCount", pynvml.nvmlDeviceGetCount)
+        handles = (
+            [] if isinstance(count, Fault) else [may("DeviceGetHandleByIndex", _by_index, i) for i in range(count)]
+        )
+        names = [
+            None if handle is None else may("DeviceGetName", pynvml.nvmlDeviceGetName, handle) for handle in handles
+        ]
+        return None if None in names else tuple(name for name in names if name is not None)
+
     def monitor(self) -> HealthMonitor:
         """Open an event set. Raises NvmlCallError when there is none to be had."""
         return NvmlMonitor()
@@ -64,7 +75,11 @@ class NvmlBackend:
         attempt("Shutdown", pynvml.nvmlShutdown)
 
     def _read_gpu(self, index: int, minors: Any) -> tuple[Gpu | UnreadableGpu, Any]:
-        handle = attempt("DeviceGetHandleByIndex", pynvml.nvmlDeviceGetHandleByIndex, index)
+        handle = attempt("DeviceGetHandleByIndex", _by_index, index)
         if isinstance(handle, Fault):
             return UnreadableGpu(index=index, fault=handle), None
         return read_gpu(index, handle, self._files, minors), handle
+
+
+def _by_index(index: int) -> Any:
+    return pynvml.nvmlDeviceGetHandleByIndex(index)

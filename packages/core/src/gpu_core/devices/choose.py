@@ -1,0 +1,104 @@
+"""Opens the node's GPUs: finds out through which interface they are reached, and says what is missing."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+from gpu_core.config.words import DeviceDiscoveryStrategy
+from gpu_core.devices.backend import Backend
+from gpu_core.devices.cuda import load_cuda
+from gpu_core.devices.model import Platform
+from gpu_core.devices.node_files import MachineFiles
+from gpu_core.devices.nvml import NvmlBackend
+from gpu_core.devices.nvml_library import DIRECTORIES, LIBRARY, candidates, load
+from gpu_core.devices.platform import PlatformFacts, choose_platform
+from gpu_core.devices.simulated.backend import open_simulated
+from gpu_core.devices.simulated.node import SimulatedNode
+from gpu_core.devices.tegra import TegraBackend
+from gpu_core.devices.vfio import VfioBackend
+from gpu_core.errors import DriverMissingError, NvmlCallError
+from gpu_core.runtime.roots import Roots
+
+_DXCORE = "libdxcore.so"
+
+
+def open_backend(
+    *,
+    strategy: DeviceDiscoveryStrategy,
+    driver_root_ctr: str | None = None,
+    roots: Roots | None = None,
+    simulated: SimulatedNode | None = None,
+    simulated_events: Path | None = None,
+) -> Backend:
+    """Return an open backend.
+
+    `driver_root_ctr` is the driver root as this process sees it; None leaves the search to the loader. Raises
+    DriverMissingError where no driver is found, and NvmlCallError where it is there and does not start. Every call
+    looks for the library anew, so that a driver that comes later is found.
+    """
+    if simulated is not None:
+        return open_simulated(simulated, strategy, simulated_events)
+    files = MachineFiles(roots or Roots())
+    if strategy is DeviceDiscoveryStrategy.VFIO:
+        return VfioBackend(files.vfio_functions, files.device_names)
+    if strategy is DeviceDiscoveryStrategy.TEGRA:
+        return TegraBackend(load_cuda())
+    library, failures = load(candidates(driver_root_ctr))
+    backend: NvmlBackend | None = None
+    refused: NvmlCallError | None = None
+    dxcore = _loads(_DXCORE)
+    if library is not None:
+        try:
+            backend = NvmlBackend(library, files, Platform.WSL if dxcore else Platform.NVML)
+        except NvmlCallError as error:
+            refused = error
+    facts = PlatformFacts(
+        dxcore=dxcore,
+        tegra_files=files.has_tegra_files(),
+        nvml=library is not None,
+        gpu_names=None if backend is None else backend.names(),
+    )
+    platform = choose_platform(strategy, facts)
+    if platform is Platform.TEGRA:
+        if backend is not None:
+            backend.close()
+        return TegraBackend(load_cuda())
+    if backend is not None:
+        return backend
+    if refused is not None:
+        raise NvmlCallError(_not_started(refused), call=refused.call, code=refused.code) from refused
+    raise DriverMissingError(_not_found(driver_root_ctr, failures))
+
+
+def _loads(library: str) -> bool:
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+def _not_found(driver_root: str | None, failures: tuple[str, ...]) -> str:
+    places = [] if driver_root is None else [f"{driver_root} ({', '.join(DIRECTORIES)})"]
+    found = [failure for failure in failures if not failure.startswith(f"{LIBRARY}:")]
+    broken = f" Found, but not loadable: {'; '.join(found)}." if found else ""
+    return (
+        f"No NVIDIA driver was found: looked for {LIBRARY} in {' and '.join([*places, 'the loader path'])}.{broken} "
+        "Install the driver on the node, run this container with the NVIDIA runtime or with the driver's root mounted, "
+        "or try --simulated-node."
+    )
+
+
+_REASONS = {
+    "DRIVER_NOT_LOADED": "The kernel driver is not loaded; load it with `modprobe nvidia` on the node.",
+    "LIB_RM_VERSION_MISMATCH": "Library and kernel driver are of different versions; reboot the node or reload the "
+    "driver.",
+    "NO_PERMISSION": "This process may not use the driver's device nodes; check the container's security context.",
+    "GPU_IS_LOST": "A GPU fell off the bus; reset it or reboot the node.",
+}
+
+
+def _not_started(error: NvmlCallError) -> str:
+    reason = _REASONS.get(error.code, "Run `nvidia-smi` on the node to see whether the driver works there.")
+    return f"The NVIDIA driver does not start: nvml{error.call} failed with {error.code}. {reason}"

@@ -1,0 +1,140 @@
+"""Reads a simulated node from its document: checks every key, fills in what a model implies."""
+
+from __future__ import annotations
+
+import uuid as uuids
+from collections.abc import Mapping
+from typing import Any
+
+from gpu_core.devices.model import Platform
+from gpu_core.devices.simulated.links import bridges, levels
+from gpu_core.devices.simulated.node import SimulatedGpu, SimulatedNode
+from gpu_core.devices.simulated.partition import mig_devices, profile
+from gpu_core.devices.simulated.values import (
+    NAMESPACE,
+    capability,
+    cuda,
+    cuda_device,
+    each,
+    events,
+    fabric,
+    integer,
+    mapping,
+    memory,
+    numa,
+    recovery,
+    sequence,
+    vgpu,
+    word,
+)
+from gpu_core.errors import ConfigError
+
+_NODE_KEYS = frozenset(
+    [
+        "description",
+        "platform",
+        "machine",
+        "driver",
+        "cuda",
+        "gpus",
+        "links",
+        "mig_minors",
+        "imex_channels",
+        "cuda_device",
+    ]
+)
+_GPU_KEYS = frozenset(
+    [
+        "model",
+        "count",
+        "uuid",
+        "name",
+        "minor",
+        "bus_id",
+        "pci_id",
+        "pci_class",
+        "numa",
+        "memory",
+        "compute_capability",
+        "brand",
+        "addressing_mode",
+        "events",
+        "recovery",
+        "mig",
+        "fabric",
+        "sysfs",
+        "vgpu",
+    ]
+)
+
+Models = Mapping[str, Mapping[str, Any]]
+
+
+def read_node(document: object, name: str, models: Models) -> SimulatedNode:
+    """Return the node that a document describes. Raises ConfigError naming the key that is wrong."""
+    node = mapping(document, name, _NODE_KEYS)
+    gpus: list[SimulatedGpu] = []
+    for position, entry in enumerate(sequence(node.get("gpus", []), f"{name}: gpus")):
+        where = f"{name}: gpus[{position}]"
+        facts = _gpu_facts(mapping(entry, where, _GPU_KEYS), where, models)
+        for number in range(integer(facts.get("count", 1), f"{where}.count")):
+            gpus.append(_gpu(facts, number, len(gpus), name, where))
+    links = mapping(node.get("links", {}), f"{name}: links", frozenset({"default", "groups", "pairs", "nvlinks"}))
+    nvlinks = links.get("nvlinks", {})
+    return SimulatedNode(
+        name=name,
+        description=str(node.get("description", "")),
+        platform=word(node.get("platform", "nvml"), {word.value: word for word in Platform}, f"{name}: platform"),
+        machine=None if node.get("machine") is None else str(node["machine"]),
+        driver=str(node.get("driver", "550.90.07")),
+        cuda=cuda(node.get("cuda", "12.4"), f"{name}: cuda"),
+        gpus=tuple(gpus),
+        levels=levels(links, len(gpus), f"{name}: links"),
+        bridges=bridges(nvlinks, len(gpus), f"{name}: links.nvlinks"),
+        switch_links=integer(nvlinks.get("switch", 0), f"{name}: links.nvlinks.switch"),
+        mig_minors=bool(node.get("mig_minors", True)),
+        imex_channels=tuple(
+            integer(channel, f"{name}: imex_channels")
+            for channel in sequence(node.get("imex_channels", []), f"{name}: imex_channels")
+        ),
+        cuda_device=cuda_device(node.get("cuda_device"), f"{name}: cuda_device"),
+    )
+
+
+def _gpu_facts(entry: Mapping[str, Any], where: str, models: Models) -> dict[str, Any]:
+    model = entry.get("model")
+    if model is None:
+        return dict(entry)
+    if model not in models:
+        raise ConfigError(f"{where}.model: unknown model {model!r}. Known models: {', '.join(sorted(models))}.")
+    return {**models[model], **entry}
+
+
+def _gpu(facts: Mapping[str, Any], number: int, index: int, node: str, where: str) -> SimulatedGpu:
+    mig = mapping(facts.get("mig", {}), f"{where}.mig", frozenset({"enabled", "devices", "max", "profiles"}))
+    table = facts.get("mig_profiles", mig.get("profiles", {}))
+    profiles = tuple(profile(name, entry, f"{where}: profile {name}") for name, entry in dict(table).items())
+    enabled = bool(mig.get("enabled", False))
+    devices = sequence(mig.get("devices", []), f"{where}.mig.devices") if enabled else []
+    return SimulatedGpu(
+        uuid=str(each(facts, "uuid", number, f"GPU-{uuids.uuid5(NAMESPACE, f'{node}/{index}')}")),
+        name=str(facts.get("name", "NVIDIA GPU")),
+        minor=integer(each(facts, "minor", number, index), f"{where}.minor"),
+        bus_id=str(each(facts, "bus_id", number, f"00000000:{7 + 8 * index if index < 30 else 7 + index:02X}:00.0")),
+        pci_id=integer(facts.get("pci_id", 0x10DE), f"{where}.pci_id"),
+        pci_class=integer(facts.get("pci_class", 0x030200), f"{where}.pci_class"),
+        numa_node=numa(each(facts, "numa", number, None), f"{where}.numa"),
+        memory=memory(facts.get("memory"), f"{where}.memory"),
+        compute_capability=capability(facts.get("compute_capability", "0.0"), f"{where}.compute_capability"),
+        brand=integer(facts.get("brand", 0), f"{where}.brand"),
+        addressing_mode=facts.get("addressing_mode"),
+        events=events(facts.get("events", ["xid", "double-bit-ecc", "single-bit-ecc"]), f"{where}.events"),
+        recovery=recovery(facts.get("recovery"), f"{where}.recovery"),
+        mig_max=integer(mig.get("max", facts.get("mig_max", 0)), f"{where}.mig.max"),
+        mig_enabled=enabled,
+        mig_devices=mig_devices(node, index, profiles, devices, f"{where}.mig.devices"),
+        profiles=profiles,
+        fabric=fabric(facts.get("fabric"), f"{where}.fabric"),
+        sysfs=bool(facts.get("sysfs", True)),
+        vgpu=vgpu(facts.get("vgpu"), f"{where}.vgpu"),
+    )

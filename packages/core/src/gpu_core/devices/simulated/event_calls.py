@@ -1,0 +1,73 @@
+"""NVML's functions about events, answered from a simulated node."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from ctypes import c_void_p, cast
+from types import MappingProxyType
+from typing import Any
+
+import pynvml
+
+from gpu_core.devices.simulated.c_values import address, number, put_number, put_pointer, target
+from gpu_core.devices.simulated.gpu_calls import INVALID_ARGUMENT, NOT_SUPPORTED, SUCCESS
+from gpu_core.devices.simulated.handles import Handles
+from gpu_core.devices.simulated.node import SimulatedGpu
+
+_STEP = 0.02
+"""Seconds between two looks at the events file while somebody waits for an event."""
+
+
+def _create(handles: Handles, events: Any) -> int:
+    handle = handles.give(object(), "event set")
+    handles.state.open_set(handle)
+    put_pointer(events, handle)
+    return SUCCESS
+
+
+def _free(handles: Handles, events: Any) -> int:
+    return SUCCESS if handles.state.close_set(address(events)) else INVALID_ARGUMENT
+
+
+def _supported_types(handles: Handles, device: Any, mask: Any) -> int:
+    gpu = handles.unit(device)
+    put_number(mask, gpu.events if isinstance(gpu, SimulatedGpu) else 0)
+    return SUCCESS
+
+
+def _register(handles: Handles, device: Any, mask: Any, events: Any) -> int:
+    gpu = handles.unit(device)
+    if not isinstance(gpu, SimulatedGpu) or not gpu.events:
+        return NOT_SUPPORTED
+    return SUCCESS if handles.state.register(address(events), gpu, number(mask)) else INVALID_ARGUMENT
+
+
+def _wait(handles: Handles, events: Any, data: Any, milliseconds: Any) -> int:
+    end = time.monotonic() + number(milliseconds) / 1000
+    while (taken := handles.state.take(address(events))) is None:
+        # Told to fail while we wait.
+        code = handles.state.failure("EventSetWait", None)
+        if code is not None:
+            return int(getattr(pynvml, f"NVML_ERROR_{code}", pynvml.NVML_ERROR_UNKNOWN))
+        left = end - time.monotonic()
+        if left <= 0:
+            return int(pynvml.NVML_ERROR_TIMEOUT)
+        time.sleep(min(_STEP, left))
+    gpu, event = taken
+    out = target(data)
+    out.device = cast(c_void_p(handles.give(gpu.uuid, gpu)), pynvml.c_nvmlDevice_t)
+    out.eventType, out.eventData = event.kind, event.data
+    out.gpuInstanceId, out.computeInstanceId = event.gpu_instance, event.compute_instance
+    return SUCCESS
+
+
+EVENT_CALLS: Mapping[str, Callable[..., int]] = MappingProxyType(
+    {
+        "EventSetCreate": _create,
+        "EventSetFree": _free,
+        "EventSetWait": _wait,
+        "DeviceGetSupportedEventTypes": _supported_types,
+        "DeviceRegisterEvents": _register,
+    }
+)

@@ -1,0 +1,53 @@
+"""Reads the GPU of a Tegra chip. The kubelet is served one device for all of it; CUDA describes it for labels."""
+
+from __future__ import annotations
+
+from gpu_core.devices.cuda import Cuda
+from gpu_core.devices.events import HealthMonitor
+from gpu_core.devices.model import Fault, Gpu, Inventory, Platform
+
+
+class TegraBackend:
+    """CUDA, asked anew at each read. That CUDA does not answer is a fact of the inventory, and no failure to read."""
+
+    def __init__(self, cuda: Cuda) -> None:
+        self._cuda = cuda
+
+    @property
+    def platform(self) -> Platform:
+        """Tegra."""
+        return Platform.TEGRA
+
+    def read(self, *, links: bool = False) -> Inventory:  # noqa: ARG002  One GPU has no links.
+        """Read what CUDA knows. There is no driver version, and no UUID but `tegra`."""
+        fault = self._cuda.init()
+        if fault is not None:
+            return Inventory(platform=self.platform, faults=(fault,), mig_minors_known=False)
+        version, count = self._cuda.driver_version(), self._cuda.count()
+        return Inventory(
+            platform=self.platform,
+            gpus=() if isinstance(count, Fault) else tuple(self._gpu(index) for index in range(count)),
+            cuda_version=None if isinstance(version, Fault) else version,
+            faults=tuple(answer for answer in (version, count) if isinstance(answer, Fault)),
+            mig_minors_known=False,
+        )
+
+    def monitor(self) -> HealthMonitor | None:
+        """Return None: nothing reports the health of these GPUs."""
+        return None
+
+    def close(self) -> None:
+        """Do nothing; CUDA ends with the process."""
+
+    def _gpu(self, index: int) -> Gpu:
+        name = self._cuda.name(index)
+        capability = self._cuda.compute_capability(index)
+        memory = self._cuda.memory(index)
+        return Gpu(
+            index=index,
+            uuid="tegra" if index == 0 else f"tegra:{index}",
+            name=None if isinstance(name, Fault) else name,
+            memory=None if isinstance(memory, Fault) else memory,
+            compute_capability=None if isinstance(capability, Fault) else capability,
+            faults=tuple(answer for answer in (name, capability) if isinstance(answer, Fault)),
+        )
