@@ -50,6 +50,10 @@ MANIFESTS = {
     "nvidia-device-plugin.yaml": Manifest(
         purpose="The device plugin alone, on every node with a GPU.", values={"mps": {"enabled": False}}
     ),
+    "nvidia-device-plugin-with-cpu-manager.yaml": Manifest(
+        purpose="The device plugin alone, privileged, for kubelets with the static CPU manager policy.",
+        values={"mps": {"enabled": False}, "compatWithCPUManager": True},
+    ),
     "nvidia-device-plugin-with-config-map.yaml": Manifest(
         purpose="The device plugin with configs to choose from by the node label nvidia.com/device-plugin.config.",
         values={

@@ -116,11 +116,12 @@ def test_without_configs_there_is_no_config_manager(rendered: Render) -> None:
 def test_configs_are_written_as_they_are(rendered: Render) -> None:
     text = "version: v1\nflags:\n  # A comment, {braces} and: colons\n  migStrategy: none\n"
 
-    assert rendered({"config": {"map": {"a": text, "b": "{}"}, "default": "a"}}).at(
+    assert rendered({"config": {"map": {"a": text, "b": "{}", "c": None}, "default": "a"}}).at(
         f"ConfigMap/{BASE}-configs: data"
     ) == {
         "a": text,
         "b": "{}",
+        "c": "",
     }
 
 
