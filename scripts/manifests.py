@@ -48,16 +48,17 @@ class Manifest:
 
 MANIFESTS = {
     "nvidia-device-plugin.yaml": Manifest(
-        purpose="The device plugin alone, on every node with a GPU.", values={"mps": {"enabled": False}}
+        purpose="The device plugin alone, on every node.", values={"mps": {"enabled": False}, "affinity": None}
     ),
     "nvidia-device-plugin-with-cpu-manager.yaml": Manifest(
-        purpose="The device plugin alone, privileged, for kubelets with the static CPU manager policy.",
-        values={"mps": {"enabled": False}, "compatWithCPUManager": True},
+        purpose="The device plugin alone, on every node, privileged, for kubelets with the static CPU manager policy.",
+        values={"mps": {"enabled": False}, "affinity": None, "compatWithCPUManager": True},
     ),
     "nvidia-device-plugin-with-config-map.yaml": Manifest(
-        purpose="The device plugin with configs to choose from by the node label nvidia.com/device-plugin.config.",
+        purpose="The device plugin, on every node, with configs that nodes choose by a label.",
         values={
             "mps": {"enabled": False},
+            "affinity": None,
             "config": {"map": {"default": "version: v1\n", "time-slicing": SHARING}},
         },
     ),

@@ -1,5 +1,5 @@
 {{/*
-Names, labels and images. "A component" below is a key of the values: devicePlugin, gfd, mps or configManager; helpers
+Names, labels and images. "A component" below is a key of the values: devicePlugin, gfd, mps or configManager; templates
 about one take (list ROOT COMPONENT).
 */}}
 
