@@ -10,14 +10,19 @@ from gpu_core.config.words import LabelDestination
 from gpu_core.errors import UsageError
 
 _IN_A_CLUSTER = "KUBERNETES_SERVICE_HOST"
-_SAYS_WHERE = ("flags.gfd.outputFile", "flags.useNodeFeatureAPI", "--node-name", "--publish")
+_SAYS_WHERE = ("flags.gfd.outputFile", "flags.useNodeFeatureAPI", "--node-name")
+
+
+def asked_by_person(loaded: Loaded[GfdSettings]) -> bool:
+    """Whether someone typed `gfd --oneshot` outside a cluster, without any of the original's ways to say where to."""
+    said = any(loaded.given(name) for name in _SAYS_WHERE)
+    return loaded.config.flags.gfd.oneshot and not said and not loaded.environ.get(_IN_A_CLUSTER)
 
 
 def destination(loaded: Loaded[GfdSettings]) -> LabelDestination:
     """Return where the labels go, and check that what it needs is there. Raises UsageError naming the setting.
 
-    Without --publish this is the original's rule, but for a person who types `gfd --oneshot` outside a cluster and
-    says nothing about a destination: the labels are printed.
+    Without --publish this is the original's rule, but for a person, who gets the labels printed.
     """
     found = _chosen(loaded)
     for needed in (found, loaded.settings.publish_fallback):
@@ -29,15 +34,11 @@ def _chosen(loaded: Loaded[GfdSettings]) -> LabelDestination:
     if loaded.settings.publish is not None:
         return loaded.settings.publish
     flags = loaded.config.flags
-    if flags.gfd.oneshot and _nothing_said(loaded) and not loaded.environ.get(_IN_A_CLUSTER):
+    if asked_by_person(loaded):
         return LabelDestination.STDOUT
     if flags.use_node_feature_api:
         return LabelDestination.NODE_FEATURE
     return LabelDestination.FILE if flags.gfd.output_file else LabelDestination.STDOUT
-
-
-def _nothing_said(loaded: Loaded[GfdSettings]) -> bool:
-    return not any(loaded.given(name) for name in _SAYS_WHERE)
 
 
 def _check(found: LabelDestination | None, loaded: Loaded[GfdSettings]) -> None:

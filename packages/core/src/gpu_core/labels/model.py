@@ -67,6 +67,9 @@ _NEEDED_CALLS = frozenset(
         "DeviceGetCudaComputeCapability",
         "DeviceGetMigMode",
         "DeviceGetMaxMigDeviceCount",
+        "cuDeviceGet",
+        "cuDeviceGetName",
+        "cuDeviceGetAttribute",
     }
 )
 

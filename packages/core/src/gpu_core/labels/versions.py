@@ -7,9 +7,9 @@ from gpu_core.labels.model import PREFIX, Labels, Node
 from gpu_core.labels.values import label_value
 
 _DRIVER_CALL = "SystemGetDriverVersion"
-_CUDA_CALL = "SystemGetCudaDriverVersion"
+_CUDA_CALLS = ("SystemGetCudaDriverVersion", "cuDriverGetVersion")
 
-REPORTED_CALLS = frozenset({_DRIVER_CALL, _CUDA_CALL})
+REPORTED_CALLS = frozenset({_DRIVER_CALL, *_CUDA_CALLS})
 """The system-wide calls whose failures are reported here."""
 
 
@@ -19,7 +19,7 @@ def driver(node: Node) -> Labels:
         return Labels()
     version = _driver_version_text(node.inventory)
     if version is None:
-        reason = _reason(node.inventory, _DRIVER_CALL)
+        reason = _reason(node.inventory, (_DRIVER_CALL,))
         return Labels(failures=(f"The driver's version is not known, so its labels are left out{reason}.",))
     parts = version.split(".")
     if len(parts) not in (2, 3):
@@ -44,7 +44,7 @@ def cuda(node: Node) -> Labels:
         return Labels()
     version = _cuda_version(node.inventory)
     if version is None:
-        reason = _reason(node.inventory, _CUDA_CALL)
+        reason = _reason(node.inventory, _CUDA_CALLS)
         return Labels(failures=(f"The driver's CUDA version is not known, so its labels are left out{reason}.",))
     major, minor = version
     return Labels(
@@ -71,5 +71,5 @@ def _cuda_version(inventory: Inventory) -> tuple[int, int] | None:
     return inventory.cuda_version
 
 
-def _reason(inventory: Inventory, call: str) -> str:
-    return "".join(f": {fault}" for fault in inventory.faults if fault.call == call)
+def _reason(inventory: Inventory, calls: tuple[str, ...]) -> str:
+    return "".join(f": {fault}" for fault in inventory.faults if fault.call in calls)

@@ -1,0 +1,89 @@
+"""What a node says about itself apart from its GPUs: its model, and the NVIDIA functions on its PCI bus."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from gpu_core.devices.model import PciFacts
+from gpu_core.labels import NodeFacts
+
+NVIDIA = "0x10de"
+
+# Machines without DMI, as most with ARM processors, are described by a device tree.
+_DEVICE_TREES = ("proc/device-tree/model", "sys/firmware/devicetree/base/model")
+_CONFIG_SIZE = 256
+
+
+def read_facts(
+    machine_type_file: str,
+    *,
+    timestamp: int,
+    device_tree: bool,
+    root: Path = Path("/"),
+    warn: Callable[[str], object],
+) -> NodeFacts:
+    """Read the facts below `root` now.
+
+    A machine type that cannot be read is `unknown`, unless `device_tree` allows to look for it there.
+    """
+    return NodeFacts(
+        timestamp=timestamp,
+        machine_type=machine_type(machine_type_file, device_tree=device_tree, root=root, warn=warn),
+        pci=nvidia_functions(root),
+    )
+
+
+def machine_type(
+    machine_type_file: str, *, device_tree: bool, root: Path = Path("/"), warn: Callable[[str], object]
+) -> str:
+    """Return the text of the machine type file, else of the device tree, else `unknown`."""
+    if not machine_type_file:
+        return "unknown"
+    try:
+        return _text(root / machine_type_file.lstrip("/"))
+    except OSError as error:
+        reason = error.strerror
+    for path in _DEVICE_TREES if device_tree else ():
+        try:
+            return _text(root / path)
+        except OSError:
+            continue
+    warn(f"The machine type file {machine_type_file} cannot be read ({reason}), so gpu.machine is unknown.")
+    return "unknown"
+
+
+def nvidia_functions(root: Path = Path("/")) -> tuple[PciFacts, ...] | None:
+    """Return NVIDIA's functions on the PCI bus sorted by address; None where there is no bus to read."""
+    bus = root / "sys/bus/pci/devices"
+    try:
+        addresses = sorted(os.listdir(bus))  # noqa: PTH208  A bus has hundreds of functions.
+    except OSError:
+        return None
+    found = []
+    for address in addresses:
+        function = f"{bus}/{address}"
+        if _read(f"{function}/vendor", 16).strip() == NVIDIA.encode():
+            config = _read(f"{function}/config", _CONFIG_SIZE)
+            found.append(PciFacts(address=address, vendor=int(NVIDIA, 16), config=config))
+    return tuple(found)
+
+
+def _text(path: Path) -> str:
+    # A device tree ends its texts with NUL.
+    return path.read_text(errors="replace").strip("\0").strip()
+
+
+def _read(path: str, size: int) -> bytes:
+    """Read the first bytes of a file of sysfs, without the cost of a buffered stream; empty where that fails."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, size)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,89 @@
+"""Labels the node once and ends: for scripts, for people, and for cron-like pods."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from gpu_core.config.load import Loaded
+from gpu_core.config.settings import GfdSettings
+from gpu_core.errors import HardwareError
+from gpu_core.labels import Labels
+from gpu_feature_discovery.destination import asked_by_person, destination
+from gpu_feature_discovery.hardware import NodeSource, node_source
+from gpu_feature_discovery.outputs.choose import CLUSTER_DESTINATIONS, open_output
+from gpu_feature_discovery.survey import describes_gpus, survey, survey_without_driver
+
+
+class Log(Protocol):
+    """The part of a logger that is used here."""
+
+    def info(self, event: str, **fields: Any) -> object:
+        """Log what is good to know."""
+
+    def warning(self, event: str, **fields: Any) -> object:
+        """Log what should be looked at."""
+
+
+class PlainLog:
+    """Tells a person on standard error what should be looked at, and nothing else."""
+
+    def info(self, event: str, **fields: Any) -> None:
+        """Leave out what only operators want."""
+
+    def warning(self, event: str, **fields: Any) -> None:  # noqa: ARG002  the interface of a logger
+        """Write one line."""
+        sys.stderr.write(f"gfd: {event}\n")
+
+
+def label_once(loaded: Loaded[GfdSettings]) -> int:
+    """Publish the labels and return the exit code. Raises SuiteError where they are not whole or do not arrive."""
+    log = PlainLog() if asked_by_person(loaded) else _operators_log(loaded)
+    log.info("Running with config", config=loaded.effective())
+    for warning in loaded.warnings:
+        log.warning(warning)
+    loaded.raise_refused()
+    where = destination(loaded)
+    output = open_output(where, loaded, warn=log.warning)
+    source = node_source(loaded, timestamp=int(time.time()), warn=log.warning)
+    labels = _whole_labels(source, loaded, log.warning)
+    if where not in CLUSTER_DESTINATIONS:
+        output.publish(labels.values)
+        return 0
+    from gpu_cluster import Backoff  # noqa: PLC0415  only where it is used
+    from gpu_feature_discovery.publishing import publish_once  # noqa: PLC0415
+
+    publish_once(output, labels.values, backoff=Backoff(chance=random.random), sleep=time.sleep)
+    return 0
+
+
+def _whole_labels(source: NodeSource, loaded: Loaded[GfdSettings], warn: Callable[[str], object]) -> Labels:
+    config = loaded.config
+    facts = source.facts()
+    try:
+        backend = source.open()
+    except HardwareError as error:
+        if config.flags.fail_on_init_error:
+            raise
+        labels = survey_without_driver(error, facts, config)
+    else:
+        labels = survey(backend, facts, config)
+        # CUDA on a Tegra chip starts while it is read; that it does not may be tolerated as well.
+        tolerated = not (config.flags.fail_on_init_error or describes_gpus(labels))
+        if labels.failures and not tolerated:
+            raise HardwareError("\n".join(labels.failures))
+    for message in (*labels.warnings, *labels.failures):
+        warn(message)
+    return labels
+
+
+def _operators_log(loaded: Loaded[GfdSettings]) -> Log:
+    from gpu_core.config.words import LogFormat  # noqa: PLC0415
+    from gpu_core.runtime.logs import configure, get_logger  # noqa: PLC0415  costs as much as all labels
+
+    settings = loaded.settings
+    configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level.value)
+    return get_logger()
