@@ -99,31 +99,37 @@ def number_of_sets(kinds: Sequence[Kind], size: int) -> int:
     return ways[size]
 
 
-def sets_of(kinds: Sequence[Kind], scores: Scores, size: int, packing: Packing) -> Iterator[tuple[int, int]]:
-    """Yield every way to take `size` GPUs, as packed counts by kind, with the sum of the scores of its pairs.
+def sets_of(
+    kinds: Sequence[Kind], scores: Scores, size: int, packing: Packing, hopes: Sequence[int]
+) -> Iterator[tuple[int, int]]:
+    """Yield every way to take `size` GPUs: twice the sum of its pair scores less its members' `hopes`, and its counts.
 
-    All or none of the GPUs that stay together are taken. The ways are built kind by kind, all of them at once.
+    `hopes` has a number for a member of each kind; counts are packed. All or none of the GPUs that stay together are
+    taken. The ways are built kind by kind, all of them at once.
     """
-    # A partial way: packed counts, score, GPUs still missing, and what one member of each later kind would add.
-    partial = [(0, 0, size, [0] * len(kinds))]
+    # A partial way: worth and counts so far, GPUs still missing, and what one member of each later kind would add.
+    partial = [(0, 0, size, [-hope for hope in hopes])]
     left = sum(len(kind.members) * kind.size for kind in kinds)
     for number, kind in enumerate(kinds):
         left -= len(kind.members) * kind.size
         within = _within(kind, scores)
-        row = [_between(kind, other, scores) for other in kinds]
+        row = [2 * _between(kind, other, scores) for other in kinds]
         unit = packing.packed([0] * number + [1])
         grown = []
-        for packed, score, missing, gains in partial:
+        for worth, packed, missing, gains in partial:
             fewest = max(0, -((left - missing) // kind.size))
             for count in range(fewest, min(len(kind.members), missing // kind.size) + 1):
+                if not count:
+                    grown.append((worth, packed, missing, gains))
+                    continue
                 pairs = 1 if kind.together else count * (count - 1) // 2
-                more = score + count * gains[number] + pairs * within if count else score
+                more = worth + count * gains[number] + 2 * pairs * within
                 rest = missing - count * kind.size
                 if rest:
-                    adds = [gain + count * add for gain, add in zip(gains, row, strict=True)] if count else gains
-                    grown.append((packed + count * unit, more, rest, adds))
+                    adds = [gain + count * add for gain, add in zip(gains, row, strict=True)]
+                    grown.append((more, packed + count * unit, rest, adds))
                 else:
-                    yield packed + count * unit, more
+                    yield more, packed + count * unit
         partial = grown
 
 

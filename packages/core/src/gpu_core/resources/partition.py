@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
-from operator import mul
 
 from gpu_core.resources.kinds import Kind, Packing, Scores, kinds_of, number_of_sets, sets_of
 
@@ -94,11 +93,10 @@ class _Search:
     def _sets(self, size: int, *, full: bool) -> list[list[tuple[int, int]]]:
         """Return (worth, counts) of every set of a size by the first kind in it, the best first."""
         by_first: list[list[tuple[int, int]]] = [[] for _ in self._kinds]
-        for packed, score in sets_of(self._kinds, self._scores, size, self._packing) if size else ():
-            counts = [self._packing.count(packed, number) for number in range(len(self._kinds))]
-            # GPUs that are required cannot be among the leftovers.
-            if full or not any(count and kind.together for count, kind in zip(counts, self._kinds, strict=True)):
-                worth = 2 * score - sum(map(mul, counts, self._hopes))
+        # GPUs that are required cannot be among the leftovers.
+        barred = 0 if full else self._packing.packed([int(bool(kind.together)) for kind in self._kinds])
+        for worth, packed in sets_of(self._kinds, self._scores, size, self._packing, self._hopes) if size else ():
+            if not packed & barred:
                 by_first[self._packing.first(packed)].append((worth, packed))
                 self._solved[packed] = worth
         for sets in by_first:
