@@ -150,9 +150,7 @@ ZONE = {
     ],
 )
 def test_each_component(rendered: Render, values: Values, path: str, expected: Values) -> None:
-    assert of_each(rendered, values, path) == (
-        expected if "simulatedNode" not in values else {**expected, "mps": ABSENT}
-    )
+    assert of_each(rendered, values, path) == expected
 
 
 CONTAINERS = {
