@@ -28,6 +28,7 @@ def test_the_matrix_names_links_numa_nodes_and_models() -> None:
         "  NV#   joined directly by that many NVLink connections\n"
         "  PIX   below one PCIe switch\n"
         "  SYS   across NUMA nodes\n"
+        "  (NVLinks into an NVSwitch join all its GPUs and are not drawn)\n"
     )
 
 
@@ -48,6 +49,7 @@ def test_a_lost_gpu_is_named_and_its_links_are_not_known() -> None:
         "\n"
         "Links:\n"
         "  ?     not known, since one of the two does not answer\n"
+        "  (NVLinks into an NVSwitch join all its GPUs and are not drawn)\n"
     )
 
 

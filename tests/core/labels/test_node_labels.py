@@ -215,6 +215,18 @@ def test_several_cliques_have_no_label() -> None:
     )
 
 
+def test_a_fabric_that_cannot_be_read_is_a_failure() -> None:
+    failed = Fault(call="DeviceGetGpuFabricInfo", code="UNKNOWN")
+    labels = fabric.label(node(member(0), gpu(1, gaps=(failed, LOST))))
+    assert labels.values == {}
+    assert labels.failures == (
+        (
+            "The NVLink fabric of GPU 1 is not known, so gpu.clique is left out: "
+            "nvmlDeviceGetGpuFabricInfo failed with UNKNOWN."
+        ),
+    )
+
+
 def function(config: bytes, number: int = 0) -> PciFacts:
     return PciFacts(address=f"0000:07:00.{number}", vendor=0x10DE, config=config)
 

@@ -62,15 +62,14 @@ def label_once(loaded: Loaded[GfdSettings]) -> int:
 
 def _whole_labels(source: NodeSource, loaded: Loaded[GfdSettings], warn: Callable[[str], object]) -> Labels:
     config = loaded.config
-    facts = source.facts()
     try:
         backend = source.open()
     except HardwareError as error:
         if config.flags.fail_on_init_error:
             raise
-        labels = survey_without_driver(error, facts, config)
+        labels = survey_without_driver(error, source.facts(), config)
     else:
-        labels = survey(backend, facts, config)
+        labels = survey(backend, source.facts(), config)
         # CUDA on a Tegra chip starts while it is read; that it does not may be tolerated as well.
         tolerated = not (config.flags.fail_on_init_error or describes_gpus(labels))
         if labels.failures and not tolerated:

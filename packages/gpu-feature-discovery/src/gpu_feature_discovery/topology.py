@@ -40,7 +40,11 @@ def draw(inventory: Inventory) -> str:
         for word, text in _MEANINGS.items()
         if word in used or (word == "NV#" and _has_nvlink(used))
     ]
-    legend = ["", "Links:", *meanings] if meanings else []
+    legend = (
+        ["", "Links:", *meanings, "  (NVLinks into an NVSwitch join all its GPUs and are not drawn)"]
+        if meanings
+        else []
+    )
     return "\n".join([*lines, *lost, "", *_numa(gpus), *legend]) + "\n"
 
 

@@ -121,6 +121,7 @@ class Gpu:
     GPU can hold (0: not MIG capable). `pci` is None where the bus address or its sysfs folder is missing.
     `coherent_memory` tells that NVML's addressing mode is ATS (the memory is the host's too).
     A non-empty `faults` means that an essential fact could not be read: the GPU is known but not usable.
+    `gaps` are failures to read facts that only labels tell.
     """
 
     index: int
@@ -140,6 +141,7 @@ class Gpu:
     fabric: Fabric | None = None
     coherent_memory: bool = False
     faults: tuple[Fault, ...] = ()
+    gaps: tuple[Fault, ...] = ()
 
     @property
     def usable(self) -> bool:

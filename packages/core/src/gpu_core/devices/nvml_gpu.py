@@ -23,7 +23,7 @@ def read_gpu(index: int, handle: Any, files: NodeFiles, minors: Mapping[str, int
     identity = attempt("DeviceGetUUID", pynvml.nvmlDeviceGetUUID, handle)
     if isinstance(identity, Fault):
         return UnreadableGpu(index=index, fault=identity)
-    facts = Facts()
+    facts, gaps = Facts(), Facts()
     name = facts.need("DeviceGetName", pynvml.nvmlDeviceGetName, handle)
     minor = facts.need("DeviceGetMinorNumber", pynvml.nvmlDeviceGetMinorNumber, handle)
     capability = facts.need("DeviceGetCudaComputeCapability", pynvml.nvmlDeviceGetCudaComputeCapability, handle)
@@ -56,15 +56,19 @@ def read_gpu(index: int, handle: Any, files: NodeFiles, minors: Mapping[str, int
         mig_enabled=mig_mode is not None and mig_mode[0] == pynvml.NVML_DEVICE_MIG_ENABLE,
         mig_max=mig_max,
         mig_devices=mig_devices,
-        fabric=_fabric(handle),
+        fabric=_fabric(handle, gaps),
         coherent_memory=may("DeviceGetAddressingMode", pynvml.nvmlDeviceGetAddressingMode, handle) == _ATS,
         faults=facts.faults,
+        gaps=gaps.faults,
     )
 
 
-def _fabric(handle: Any) -> Fabric | None:
+def _fabric(handle: Any, gaps: Facts) -> Fabric | None:
     info = pynvml.c_nvmlGpuFabricInfo_t()
-    if may("DeviceGetGpuFabricInfo", pynvml.nvmlDeviceGetGpuFabricInfo, handle, pynvml.byref(info)) is None:
+    given = gaps.need_if_offered(
+        "DeviceGetGpuFabricInfo", pynvml.nvmlDeviceGetGpuFabricInfo, handle, pynvml.byref(info)
+    )
+    if given is None:
         return None
     return Fabric(
         state=int(info.state),

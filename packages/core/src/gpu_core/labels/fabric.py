@@ -8,10 +8,19 @@ from gpu_core.labels.values import label_value
 
 _PROBE_COMPLETED = 3
 _SUCCESS = 0
+_CALL = "DeviceGetGpuFabricInfo"
 
 
 def label(node: Node) -> Labels:
     """`gpu.clique`: `<cluster uuid>.<clique id>`, when every attached GPU of the node names the same one."""
+    failures = tuple(
+        f"The NVLink fabric of GPU {gpu.index} is not known, so gpu.clique is left out: {fault}."
+        for gpu in node.gpus
+        for fault in gpu.gaps
+        if fault.call == _CALL
+    )
+    if failures:
+        return Labels(failures=failures)
     members = [gpu.fabric for gpu in node.gpus if gpu.fabric is not None and _attached(gpu.fabric)]
     cliques = sorted({(member.cluster_uuid, member.clique) for member in members})
     if not cliques:
