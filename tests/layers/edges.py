@@ -27,9 +27,10 @@ EDGES = frozenset(
         "gpu_core.devices.simulated.state",
         # core: files, processes, threads and signals
         "gpu_core.devices.choose",
-        "gpu_core.devices.cuda",
-        "gpu_core.devices.simulated",
+        "gpu_core.devices.libcuda",
         "gpu_core.devices.simulated.backend",
+        "gpu_core.devices.simulated.handles",
+        "gpu_core.devices.simulated.c_values",
         "gpu_core.devices.simulated.event_calls",
         "gpu_core.devices.simulated.files",
         "gpu_core.devices.simulated.gpu_calls",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.backend import Backend
-from gpu_core.devices.cuda import load_cuda
+from gpu_core.devices.libcuda import load_cuda
 from gpu_core.devices.model import Platform
 from gpu_core.devices.node_files import MachineFiles
 from gpu_core.devices.nvml import NvmlBackend
