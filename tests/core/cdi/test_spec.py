@@ -196,6 +196,7 @@ def test_imex_channels() -> None:
                 },
             }
         ],
+        "containerEdits": {},
     }
     assert imex_spec([]) is None
 

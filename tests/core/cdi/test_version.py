@@ -52,6 +52,7 @@ def test_the_document_leaves_empty_parts_out() -> None:
                 },
             }
         ],
+        "containerEdits": {},
     }
 
 

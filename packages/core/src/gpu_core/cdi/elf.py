@@ -30,7 +30,7 @@ def soname(library: bytes | memoryview) -> str | None:
     """
     try:
         return _soname(memoryview(library))
-    except (struct.error, IndexError, ValueError):
+    except (struct.error, IndexError, ValueError, OverflowError):
         return None
 
 

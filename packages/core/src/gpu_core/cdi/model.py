@@ -91,15 +91,13 @@ class Spec:
 
 
 def document(spec: Spec, version: str) -> dict[str, Any]:
-    """Return the JSON document of a specification; empty parts are left out."""
-    out: dict[str, Any] = {
+    """Return the JSON document of a specification; empty parts of edits are left out."""
+    return {
         "cdiVersion": version,
         "kind": spec.kind,
         "devices": [_device(device) for device in spec.devices],
+        "containerEdits": _edits(spec.edits),
     }
-    if edits := _edits(spec.edits):
-        out["containerEdits"] = edits
-    return out
 
 
 def _device(device: SpecDevice) -> dict[str, Any]:
