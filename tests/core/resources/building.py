@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpu_core.devices.model import (
-    Fault,
-    Gpu,
-    Inventory,
-    LinkLevel,
-    MigAttributes,
-    MigDevice,
-    PairLink,
-    Platform,
-)
+from gpu_core.config.words import DeviceDiscoveryStrategy
+from gpu_core.devices.choose import open_backend
+from gpu_core.devices.model import Fault, Gpu, Inventory, MigAttributes, MigDevice, Platform
+from gpu_core.devices.simulated.files import load_node
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 LOST = Fault(call="DeviceGetUUID", code="GPU_IS_LOST")
-
-NODES: dict[str, Any] = json.loads((GOLDEN / "resources" / "nodes.json").read_text())
 
 
 def golden(name: str) -> list[dict[str, Any]]:
@@ -28,67 +21,15 @@ def golden(name: str) -> list[dict[str, Any]]:
     return cases
 
 
+@cache
 def recorded_node(name: str) -> Inventory:
-    node = NODES[name]
-    minors_known = node.get("mig_minors", True)
-    levels, nvlinks = node.get("levels", []), node.get("nvlinks", [])
-    return Inventory(
-        platform=Platform(node["platform"]),
-        gpus=tuple(_recorded_gpu(index, facts, minors_known=minors_known) for index, facts in enumerate(node["gpus"])),
-        links=tuple(
-            tuple(
-                PairLink() if a == b else PairLink(level=LinkLevel(level), nvlinks=nvlinks[a][b])
-                for b, level in enumerate(row)
-            )
-            for a, row in enumerate(levels)
-        ),
-        mig_minors_known=minors_known,
-    )
-
-
-def _recorded_gpu(index: int, facts: dict[str, Any], *, minors_known: bool) -> Gpu:
-    parts = facts.get("mig")
-    return Gpu(
-        index=index,
-        uuid=facts["uuid"],
-        name=facts["name"],
-        minor=facts["minor"],
-        numa_node=facts["numa"],
-        mig_enabled=parts is not None,
-        mig_devices=tuple(
-            _recorded_mig(number, index, facts, part, minors_known=minors_known)
-            for number, part in enumerate(parts or ())
-        ),
-    )
-
-
-def _recorded_mig(
-    number: int, parent: int, facts: dict[str, Any], part: dict[str, Any], *, minors_known: bool
-) -> MigDevice:
-    slices, whole = part["cslices"], part["profile"]
-    base = 3 + facts["minor"] * 135 + part["gi"] * 9
-    return MigDevice(
-        index=number,
-        uuid=part["uuid"],
-        parent_uuid=facts["uuid"],
-        parent_index=parent,
-        gpu_instance=part["gi"],
-        compute_instance=part["ci"],
-        profile=whole if slices == part["gslices"] else f"{slices}c.{whole}",
-        instance_profile=whole,
-        attributes=MigAttributes(
-            memory_mib=part["mem"],
-            multiprocessors=part["sm"],
-            gpu_instance_slices=part["gslices"],
-            compute_instance_slices=slices,
-            copy_engines=part["ce"],
-            decoders=part["dec"],
-            encoders=part["enc"],
-            jpeg_engines=part["jpeg"],
-            ofa_engines=part["ofa"],
-        ),
-        capability_minors=(base, base + 1 + part["ci"]) if minors_known else None,
-    )
+    """Read one of the recorded nodes, links and all, as it is read from a driver."""
+    node = load_node(str(GOLDEN / "topologies" / f"{name}.yaml"))
+    backend = open_backend(strategy=DeviceDiscoveryStrategy.AUTO, simulated=node)
+    try:
+        return backend.read(links=True)
+    finally:
+        backend.close()
 
 
 def whole_gpu(index: int, **facts: Any) -> Gpu:

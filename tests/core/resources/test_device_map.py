@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 
-from core.resources.asking import config_of, entry, mps, time_slicing
-from core.resources.building import LOST, mig_device, mig_gpu, node_of, recorded_node, whole_gpu
+from core.resources.advertising import PARTED, THREE, advertised
+from core.resources.asking import config_of, entry, time_slicing
+from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gpu
 from gpu_core.config.model import ResourcePattern
 from gpu_core.config.words import AllocationPolicy, SharingStrategy
-from gpu_core.devices.model import Inventory, Platform, UnreadableGpu
-from gpu_core.errors import ResourceError
+from gpu_core.devices.model import Inventory, Platform
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.model import Device, Resource
-
-THREE = node_of(*(whole_gpu(index, name=name) for index, name in enumerate(["Tesla T4", "NVIDIA A100", "Tesla T4"])))
-PARTED = node_of(mig_gpu(0, "1g.5gb", "1g.5gb", "2g.10gb"), whole_gpu(1))
-
-
-def advertised(node: Inventory, **asked: Any) -> dict[str, list[str]]:
-    resources, _ = build_resources(node, config_of(**asked))
-    return {resource.name: [device.id for device in resource.devices] for resource in resources}
-
-
-def refused(node: Inventory, **asked: Any) -> str:
-    with pytest.raises(ResourceError) as caught:
-        build_resources(node, config_of(**asked))
-    return str(caught.value)
 
 
 def test_a_whole_gpu_has_everything_a_container_needs() -> None:
@@ -173,185 +158,6 @@ def test_shares_are_sorted_by_number_not_by_text() -> None:
 )
 def test_a_node_advertises(node: Inventory, asked: dict[str, Any], resources: dict[str, list[str]]) -> None:
     assert advertised(node, **asked) == resources
-
-
-T4 = ResourcePattern(pattern="Tesla T4", name="nvidia.com/t4")
-
-
-@pytest.mark.parametrize(
-    ("node", "asked", "resources"),
-    [
-        pytest.param(
-            THREE, {"gpus": (T4,)}, {"nvidia.com/gpu": ["GPU-1"], "nvidia.com/t4": ["GPU-0", "GPU-2"]}, id="by model"
-        ),
-        pytest.param(
-            THREE,
-            {"gpus": (ResourcePattern(pattern="Tesla*", name="nvidia.com/small"), T4)},
-            {"nvidia.com/gpu": ["GPU-1"], "nvidia.com/small": ["GPU-0", "GPU-2"]},
-            id="by the first pattern that fits",
-        ),
-        pytest.param(
-            PARTED,
-            {"mig": "mixed", "parts": (ResourcePattern(pattern="1g.*", name="nvidia.com/tiny"),)},
-            {
-                "nvidia.com/gpu": ["GPU-1"],
-                "nvidia.com/mig-2g.10gb": ["MIG-0-2"],
-                "nvidia.com/tiny": ["MIG-0-0", "MIG-0-1"],
-            },
-            id="by MIG profile",
-        ),
-        pytest.param(
-            node_of(whole_gpu(0, name="NVIDIA GeForce"), platform=Platform.WSL),
-            {"gpus": (ResourcePattern(pattern="*GeForce*", name="nvidia.com/desk"),)},
-            {"nvidia.com/desk": ["all"]},
-            id="by model on WSL",
-        ),
-        pytest.param(
-            node_of(platform=Platform.TEGRA),
-            {"gpus": (ResourcePattern(pattern="tegra", name="nvidia.com/jetson"),)},
-            {"nvidia.com/jetson": ["tegra"]},
-            id="by the word tegra",
-        ),
-        pytest.param(
-            THREE,
-            {"sharing": time_slicing(entry(rename="nvidia.com/slice"))},
-            {"nvidia.com/slice": [f"GPU-{gpu}::{share}" for gpu in range(3) for share in range(2)]},
-            id="under another name",
-        ),
-        pytest.param(
-            THREE,
-            {"sharing": time_slicing(entry(devices=1, rename="nvidia.com/slice"))},
-            {"nvidia.com/gpu": ["GPU-1", "GPU-2"], "nvidia.com/slice": ["GPU-0::0", "GPU-0::1"]},
-            id="one shared, the others whole beside it",
-        ),
-        pytest.param(
-            THREE,
-            {"sharing": time_slicing(entry(devices=("GPU-2",)))},
-            {"nvidia.com/gpu": ["GPU-0", "GPU-1", "GPU-2::0", "GPU-2::1"]},
-            id="shared and whole under one name",
-        ),
-        pytest.param(
-            THREE,
-            {"sharing": time_slicing(entry(devices=("2", "0")), entry(devices=("1",), replicas=3))},
-            {"nvidia.com/gpu": ["GPU-0::0", "GPU-0::1", "GPU-1::0", "GPU-1::1", "GPU-1::2", "GPU-2::0", "GPU-2::1"]},
-            id="each in its own number of parts",
-        ),
-        pytest.param(
-            PARTED,
-            {"mig": "mixed", "sharing": time_slicing(entry("nvidia.com/mig-1g.5gb", devices=("0:1",)))},
-            {
-                "nvidia.com/gpu": ["GPU-1"],
-                "nvidia.com/mig-1g.5gb": ["MIG-0-0", "MIG-0-1::0", "MIG-0-1::1"],
-                "nvidia.com/mig-2g.10gb": ["MIG-0-2"],
-            },
-            id="one MIG device by index",
-        ),
-    ],
-)
-def test_custom_resources_are_advertised(
-    node: Inventory, asked: dict[str, Any], resources: dict[str, list[str]]
-) -> None:
-    assert advertised(node, custom=True, **asked) == resources
-
-
-@pytest.mark.parametrize(
-    ("node", "asked", "message"),
-    [
-        pytest.param(
-            node_of(mig_gpu(0, "1g.5gb"), mig_gpu(1)),
-            {"mig": "single"},
-            r"GPU 1 \(GPU-1\) has none",
-            id="single on a MIG GPU without devices, naming it",
-        ),
-        pytest.param(
-            PARTED,
-            {"mig": "single"},
-            r"MIG is off on GPU 1 \(GPU-1\) and on on GPU 0 \(GPU-0\)",
-            id="single with MIG on some GPUs",
-        ),
-        pytest.param(
-            node_of(mig_gpu(0, "1g.5gb", "2g.10gb", "1g.5gb")),
-            {"mig": "single"},
-            r"this node has 1g.5gb \(device 0:0\) and 2g.10gb \(device 0:1\)",
-            id="single with two kinds of MIG device",
-        ),
-        pytest.param(
-            node_of(mig_gpu(0, "1g.5gb")),
-            {"mig": "single", "sharing": mps(entry())},
-            r"nvidia.com/gpu cannot be shared through MPS: it holds the MIG devices MIG-0-0\.",
-            id="MPS with MIG devices, naming them",
-        ),
-        pytest.param(
-            THREE,
-            {"custom": True, "sharing": mps(entry(devices=("0",)), entry(devices=("1",), replicas=3))},
-            "shared through MPS in 2 and 3 parts",
-            id="MPS with two numbers of parts in one resource",
-        ),
-        pytest.param(
-            THREE,
-            {"custom": True, "sharing": time_slicing(entry(devices=4))},
-            r"sharing.timeSlicing.resources\[0\] \(nvidia.com/gpu\) asks for 4 devices, but this node has 3",
-            id="more devices than there are",
-        ),
-        pytest.param(
-            THREE,
-            {"custom": True, "sharing": mps(entry(), entry(devices=("0", "GPU-7")))},
-            r"sharing.mps.resources\[1\] \(nvidia.com/gpu\) names device GPU-7, which this node does not have",
-            id="a device that does not exist",
-        ),
-        pytest.param(
-            THREE,
-            {"custom": True, "sharing": time_slicing(entry(devices=("0", "GPU-0")))},
-            r"resources\[0\] \(nvidia.com/gpu\) names device 0 \(GPU-0\) twice",
-            id="one device by both its names",
-        ),
-        pytest.param(
-            THREE,
-            {
-                "custom": True,
-                "sharing": time_slicing(entry(devices=2), entry(devices=("1", "2"), rename="nvidia.com/b")),
-            },
-            r"resources\[1\] \(nvidia.com/gpu\) shares device 1 \(GPU-1\), which sharing.timeSlicing.resources\[0\]",
-            id="one device in two entries",
-        ),
-        pytest.param(
-            recorded_node("a100-mig-nominors"),
-            {"mig": "mixed", "specs": True},
-            "/proc/driver/nvidia-caps/mig-minors does not name .* which passDeviceSpecs needs",
-            id="device specs of MIG devices whose nodes are unknown",
-        ),
-    ],
-)
-def test_a_node_refuses(node: Inventory, asked: dict[str, Any], message: str) -> None:
-    assert re.search(message, refused(node, **asked))
-
-
-@pytest.mark.parametrize(
-    ("node", "asked", "warning"),
-    [
-        pytest.param(
-            node_of(whole_gpu(1), unreadable=(UnreadableGpu(index=0, fault=LOST),)),
-            {},
-            "GPU 0 is left out: nvmlDeviceGetUUID failed with GPU_IS_LOST.",
-            id="a GPU that has no readable name",
-        ),
-        pytest.param(
-            node_of(mig_gpu(0), whole_gpu(1)),
-            {"mig": "mixed"},
-            "GPU 0 (GPU-0) has MIG enabled but no MIG devices, so it offers nothing. Create some, or disable MIG.",
-            id="a MIG GPU without devices",
-        ),
-        pytest.param(
-            node_of(mig_gpu(0, mig_devices=(mig_device(0, 0, "1g.5gb", capability_minors=None),))),
-            {"mig": "mixed"},
-            "/proc/driver/nvidia-caps/mig-minors does not name the device nodes of the MIG devices MIG-0-0; containers "
-            "get them by name only.",
-            id="MIG devices whose nodes are unknown",
-        ),
-    ],
-)
-def test_a_warning_tells_of(node: Inventory, asked: dict[str, Any], warning: str) -> None:
-    assert build_resources(node, config_of(**asked))[1] == (warning,)
 
 
 PACKED = AllocationPolicy.PACKED

@@ -1,0 +1,125 @@
+"""How probes, failures and time make a GPU sick and well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.resources.building import LOST, whole_gpu
+from core.resources.nursing import FIRST, GONE, MUTE, PARTED, TWO, WELL, asks_for, book_of, sick, xid
+from gpu_core.config.words import RecoveryMode
+from gpu_core.devices.events import Probe, RecoveryAction, Watch
+from gpu_core.resources.ailments import Cause, DeviceHealth, Transition
+from gpu_core.resources.health import HealthBook
+from gpu_core.resources.model import Device
+
+
+def run(book: HealthBook, *probes: Probe, step: float = 10) -> list[bool]:
+    """Probe the first GPU every `step` seconds; return whether it is healthy after each probe."""
+    seen = []
+    for number, probe in enumerate(probes, 1):
+        book, _ = book.after_probe("GPU-0", probe, 100 + number * step)
+        seen.append(book.state(FIRST).healthy)
+    return seen
+
+
+RESET = asks_for(RecoveryAction.RESET)
+
+
+@pytest.mark.parametrize(
+    ("more", "probes", "healthy"),
+    [
+        pytest.param(
+            {"quiet": 0}, [RESET, RESET, GONE, WELL], [False, False, False, True], id="recovery needs the driver's word"
+        ),
+        pytest.param({"quiet": 20}, [WELL, WELL, WELL], [False, False, True], id="and quiet time"),
+        pytest.param({"quiet": 20}, [WELL, GONE, WELL, WELL, WELL], [False] * 4 + [True], id="silence begins it anew"),
+        pytest.param({"quiet": 20}, [WELL, RESET, WELL, WELL, WELL], [False] * 4 + [True], id="so does a wanted reset"),
+        pytest.param(
+            {"quiet": 20},
+            [WELL, asks_for(RecoveryAction.DRAIN_P2P), WELL, WELL, WELL],
+            [False] * 4 + [True],
+            id="so does a lesser action",
+        ),
+        pytest.param(
+            {"quiet": 0}, [asks_for(RecoveryAction.UNKNOWN)] * 3, [False] * 3, id="an unknown action keeps sick"
+        ),
+        pytest.param({"quiet": 0}, [MUTE] * 3, [False] * 3, id="without the driver's field an XID stays until restart"),
+        pytest.param(
+            {"quiet": 0, "recovery": RecoveryMode.PROBE}, [MUTE], [True], id="unless the answers shall suffice"
+        ),
+        pytest.param({"quiet": 0, "recovery": RecoveryMode.OFF}, [WELL], [False], id="recovery can be turned off"),
+    ],
+)
+def test_a_gpu_with_an_xid_gets_well(more: dict[str, Any], probes: list[Probe], healthy: list[bool]) -> None:
+    book, _ = book_of(TWO, **more).after_event(xid(), 100)
+    assert run(book, *probes) == healthy
+
+
+def test_an_event_during_quiet_time_begins_it_anew() -> None:
+    book, _ = book_of(TWO, quiet=20).after_event(xid(), 0)
+    book, _ = book.after_probe("GPU-0", WELL, 10)
+    book, _ = book.after_event(xid(48), 20)
+    book, _ = book.after_probe("GPU-0", WELL, 30)
+    assert not book.state(FIRST).healthy
+    book, _ = book.after_probe("GPU-0", WELL, 50)
+    assert book.state(FIRST).healthy
+
+
+def test_recovery_is_told_with_reason_and_time() -> None:
+    book, _ = book_of(TWO, quiet=0).after_event(xid(), 5)
+    book, transitions = book.after_probe("GPU-0", WELL, 7)
+    reason = "it answers again and the driver asks for no recovery"
+    assert transitions == (Transition(uuid="GPU-0", healthy=True, cause=Cause.XID, reason=reason, at=7),)
+    assert book.state(FIRST) == DeviceHealth(healthy=True, reason=reason, since=7)
+
+
+def test_a_mig_device_gets_well_with_its_gpu() -> None:
+    book, _ = book_of(PARTED, quiet=0).after_event(xid(gi=7), 5)
+    book, transitions = book.after_probe("GPU-0", WELL, 7)
+    assert [(change.uuid, change.healthy) for change in transitions] == [("MIG-0-0", True)]
+    assert sick(book, PARTED) == []
+
+
+@pytest.mark.parametrize(
+    ("probes", "healthy"),
+    [
+        pytest.param([MUTE, WELL], [True, True], id="an answer keeps healthy"),
+        pytest.param([GONE], [False], id="no answer makes sick without an event"),
+        pytest.param([GONE, MUTE, MUTE, MUTE], [False, False, False, True], id="answers make well on any driver"),
+        pytest.param([RESET], [False], id="a wanted reset makes sick"),
+        pytest.param([asks_for(RecoveryAction.REBOOT)], [False], id="a wanted reboot does"),
+        pytest.param([asks_for(RecoveryAction.DRAIN_AND_RESET)], [False], id="a wanted draining does"),
+        pytest.param([RESET, WELL, WELL, WELL], [False, False, False, True], id="until it is done"),
+        pytest.param([asks_for(RecoveryAction.DRAIN_P2P)], [True], id="less than that does not"),
+        pytest.param([asks_for(RecoveryAction.UNKNOWN)], [True], id="nor does a new word of the driver"),
+    ],
+)
+def test_a_probe_makes_sick_and_well(probes: list[Probe], healthy: list[bool]) -> None:
+    assert run(book_of(TWO, quiet=20), *probes) == healthy
+
+
+def test_nothing_gets_well_unwatched() -> None:
+    book, transitions = book_of(TWO, quiet=0).after_monitor_failure(LOST, 5)
+    assert [change.uuid for change in transitions] == ["GPU-0", "GPU-1"]
+    again, repeated = book.after_monitor_failure(LOST, 6)
+    assert (again, repeated) == (book, ())
+    book, _ = book.after_probe("GPU-0", WELL, 10)
+    assert sick(book, TWO) == ["GPU-0", "GPU-1"]
+    book, _ = book.after_watch("GPU-0", Watch.WATCHED, 20)
+    book, _ = book.after_probe("GPU-0", WELL, 20)
+    assert sick(book, TWO) == ["GPU-1"]
+
+
+def test_a_gpu_that_cannot_be_watched_is_sick() -> None:
+    book, _ = book_of(TWO).after_watch("GPU-1", LOST, 5)
+    assert sick(book, TWO) == ["GPU-1"]
+    assert book.state(Device(id="GPU-1", uuid="GPU-1", index="1", gpu=whole_gpu(1))) == DeviceHealth(
+        healthy=False, reason=f"its health events cannot be received: {LOST}", since=5
+    )
+
+
+def test_a_gpu_without_events_is_healthy() -> None:
+    book, _ = book_of(TWO).after_watch("GPU-1", Watch.UNSUPPORTED, 5)
+    assert sick(book, TWO) == []
