@@ -43,13 +43,14 @@ def test_the_demo_shows_a_node_from_its_labels_to_a_repaired_gpu(socket_dir: Pat
     for line in (
         r"\| nvidia\.com/gpu\.count +\| 8 +\|",
         r"\| nvidia\.com/gpu\.product +\| NVIDIA-H100-80GB-HBM3 +\|",
-        r"  GPU0 +X +NV\d+",
+        r"  GPU0 +X +PXB ",
         r"ok  registered nvidia\.com/gpu on nvidia-gpu\.sock, API v1beta1",
-        r"ok  the kubelet sees 8 devices",
-        r"ok  NVIDIA_VISIBLE_DEVICES names exactly these GPUs",
-        r"\| GPU-\S+ +\| Unhealthy \| \d +\|",
-        r"nvidia\.com/gpu: 7 of 8 can be given to containers",
-        r"nvidia\.com/gpu: 8 of 8 can be given to containers",
+        r"\| preferred \| GPU2 \| GPU-\S+ +\|",
+        r"\| allocated \| GPU3 \| GPU-\S+ +\|",
+        r"  NVIDIA_VISIBLE_DEVICES=GPU-[-0-9a-f]+,GPU-[-0-9a-f]+",
+        r"\| GPU0 \| GPU-\S+ +\| Unhealthy \| 0 +\|",
+        r"The kubelet counts 7 of 8 nvidia\.com/gpu as allocatable\.",
+        r"The kubelet counts 8 of 8 nvidia\.com/gpu as allocatable\.",
         r"ok  exit code 0, and its socket is gone",
     ):
         assert re.search(rf"^{line}", done.stdout, re.MULTILINE), f"{line} is not in\n{done.stdout}"

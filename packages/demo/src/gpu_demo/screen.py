@@ -44,7 +44,9 @@ class Screen:
             self._console.print(Text(line, style="dim"))
 
     def command(self, line: str) -> None:
-        """Show a command as somebody would type it."""
+        """Show a command as somebody would type it, one argument on each line when it is long."""
+        if len(line) > self._console.width - 2:
+            line = line.replace(" --", " \\\n    --")
         self._console.print(Text(f"$ {line}", style="yellow"), soft_wrap=True)
 
     def say(self, line: str) -> None:

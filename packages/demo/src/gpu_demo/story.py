@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from gpu_core.config.words import DeviceDiscoveryStrategy
+from gpu_core.devices.choose import open_backend
+from gpu_core.devices.simulated.files import load_node
 from gpu_demo.kubelet import Event, Kubelet, Listed, ListedDevice, Registered, StreamEnded
 from gpu_demo.programs import Command, DemoError, Programs, Service
 from gpu_demo.screen import Screen
@@ -40,18 +43,31 @@ class Demo:
     gpus: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What is there once the plugin runs: `events` holds what happens to the GPUs, `names` what they are called."""
+
+    screen: Screen
+    kubelet: Kubelet
+    plugin: Service
+    events: Path
+    names: Mapping[str, str]
+
+
 def tell(demo: Demo) -> None:
     """Show everything; raises DemoError at the first step that does not come out as it should."""
     show_labels(demo)
     show_topology(demo)
     events = demo.directory / "events"
     events.touch()
+    names = gpu_names(demo.node)
     with Kubelet(demo.directory / "kubelet") as kubelet, start_plugin(demo, kubelet, events) as plugin:
-        show_registration(demo, kubelet, plugin)
-        spare = show_container(demo, kubelet)
-        show_fault(demo, kubelet, plugin, events, spare)
-        show_recovery(demo, kubelet, plugin, events, spare)
-        show_end(demo, kubelet, plugin)
+        stage = Stage(screen=demo.screen, kubelet=kubelet, plugin=plugin, events=events, names=names)
+        show_registration(stage)
+        spare = show_container(stage, demo.gpus)
+        show_fault(stage, spare)
+        show_recovery(stage, spare)
+        show_end(stage)
 
 
 def show_labels(demo: Demo) -> None:
@@ -77,6 +93,15 @@ def show_topology(demo: Demo) -> None:
     demo.screen.block(printed)
 
 
+def gpu_names(node: str) -> Mapping[str, str]:
+    """Return how people call the node's GPUs, by UUID."""
+    backend = open_backend(strategy=DeviceDiscoveryStrategy.AUTO, simulated=load_node(node))
+    try:
+        return {gpu.uuid: f"GPU{gpu.index}" for gpu in backend.read().gpus}
+    finally:
+        backend.close()
+
+
 def start_plugin(demo: Demo, kubelet: Kubelet, events: Path) -> Service:
     """Start the device plugin, with its socket beside the kubelet's."""
     demo.screen.step("The device plugin meets the kubelet", "A stand-in kubelet speaks the real API on a Unix socket.")
@@ -96,89 +121,94 @@ def start_plugin(demo: Demo, kubelet: Kubelet, events: Path) -> Service:
     return Service(demo.programs, command, log=demo.directory / "plugin.log")
 
 
-def show_registration(demo: Demo, kubelet: Kubelet, plugin: Service) -> None:
+def show_registration(stage: Stage) -> None:
     """Wait for the registration and the first list of devices."""
-    with demo.screen.waiting("waiting for the registration"):
-        registered = expect(plugin, lambda wait: kubelet.log.wait_for(Registered, resource=RESOURCE, timeout=wait))
-        listed = expect(plugin, lambda wait: kubelet.log.wait_for(Listed, resource=RESOURCE, timeout=wait))
-    demo.screen.done(f"registered {registered.resource} on {registered.endpoint}, API {registered.version}")
+    log = stage.kubelet.log
+    with stage.screen.waiting("waiting for the registration"):
+        registered = expect(stage.plugin, lambda wait: log.wait_for(Registered, resource=RESOURCE, timeout=wait))
+        listed = expect(stage.plugin, lambda wait: log.wait_for(Listed, resource=RESOURCE, timeout=wait))
+    stage.screen.done(f"registered {registered.resource} on {registered.endpoint}, API {registered.version}")
     if not listed.devices or not all(device.healthy for device in listed.devices):
         raise DemoError(f"The first list should hold healthy devices only, and holds {listed.health}.")
-    demo.screen.done(f"the kubelet sees {len(listed.devices)} devices")
-    demo.screen.table(("device", "health", "NUMA node"), [device_row(device) for device in listed.devices])
+    show_devices(stage, listed)
 
 
-def show_container(demo: Demo, kubelet: Kubelet) -> str:
+def show_container(stage: Stage, count: int) -> str:
     """Give a container its GPUs, and return the id of one that stays free."""
-    demo.screen.step(
-        f"A container asks for {demo.gpus} GPUs",
+    stage.screen.step(
+        f"A container asks for {count} GPUs",
         "The kubelet asks which ones are best (GetPreferredAllocation), then what the container needs (Allocate).",
     )
-    grant = kubelet.admit(RESOURCE, demo.gpus)
-    if grant.preferred is None or len(grant.devices) != demo.gpus:
+    grant = stage.kubelet.admit(RESOURCE, count)
+    if grant.preferred is None or len(grant.devices) != count:
         raise DemoError(f"The plugin prefers {grant.preferred}, the container gets {grant.devices}.")
-    rows = [("preferred", "\n".join(grant.preferred)), ("allocated", "\n".join(grant.devices))]
-    rows += [(f"env {name}", value.replace(",", ",\n")) for name, value in sorted(grant.response.envs.items())]
-    rows += [(f"device {spec.container_path}", spec.permissions) for spec in grant.response.devices]
-    rows += [("CDI device", device.name) for device in grant.response.cdi_devices]
-    demo.screen.table(("answer", "value"), rows)
-    named = grant.response.envs.get("NVIDIA_VISIBLE_DEVICES", "").split(",")
+    rows = [("preferred", stage.names.get(id_, "-"), id_) for id_ in grant.preferred]
+    rows += [("allocated", stage.names.get(id_, "-"), id_) for id_ in grant.devices]
+    stage.screen.table(("answer", "GPU", "device"), rows)
+    response = grant.response
+    edits = [f"{name}={value}" for name, value in sorted(response.envs.items())]
+    edits += [f"device {spec.container_path} ({spec.permissions})" for spec in response.devices]
+    edits += [f"CDI device {device.name}" for device in response.cdi_devices]
+    stage.screen.say("The container gets:")
+    for edit in edits:
+        stage.screen.say(f"  {edit}")
+    named = response.envs.get("NVIDIA_VISIBLE_DEVICES", "").split(",")
     if sorted(named) != sorted(grant.devices):
         raise DemoError(f"NVIDIA_VISIBLE_DEVICES names {named}, but {grant.devices} were allocated.")
-    demo.screen.done("NVIDIA_VISIBLE_DEVICES names exactly these GPUs")
-    free = [device.id for device in kubelet.devices(RESOURCE) if device.id not in grant.devices]
+    stage.screen.done("NVIDIA_VISIBLE_DEVICES names exactly these GPUs")
+    free = [device.id for device in stage.kubelet.devices(RESOURCE) if device.id not in grant.devices]
     if not free:
-        raise DemoError(f"Every GPU is in use; the demo needs one more than the {demo.gpus} of the container.")
+        raise DemoError(f"Every GPU is in use; the demo needs one more than the {count} of the container.")
     return free[0]
 
 
-def show_fault(demo: Demo, kubelet: Kubelet, plugin: Service, events: Path, victim: str) -> None:
+def show_fault(stage: Stage, victim: str) -> None:
     """Make one GPU fall off the bus and show what the kubelet sees."""
-    demo.screen.step(
+    stage.screen.step(
         f"A GPU falls off the bus (XID {XID})",
         "The driver reports the fault; only that GPU becomes unhealthy, and its neighbours are not touched.",
     )
-    happen(demo, events, f"recovery {victim} reset", f"event {victim} xid={XID}")
+    happen(stage, f"recovery {victim} reset", f"event {victim} xid={XID}")
     before = time.monotonic()
-    listed = wait_for_list(demo, kubelet, plugin, "waiting for the fault to be seen", sick={victim})
-    demo.screen.done(f"the kubelet was told after {(time.monotonic() - before) * 1000:.0f} ms")
-    show_health(demo, listed)
+    listed = wait_for_list(stage, "waiting for the fault to be seen", sick={victim})
+    stage.screen.done(f"the kubelet was told after {(time.monotonic() - before) * 1000:.0f} ms")
+    show_devices(stage, listed)
 
 
-def show_recovery(demo: Demo, kubelet: Kubelet, plugin: Service, events: Path, victim: str) -> None:
+def show_recovery(stage: Stage, victim: str) -> None:
     """Let the driver say that the GPU is well again, and show that the kubelet gets it back."""
-    demo.screen.step(
+    stage.screen.step(
         "The GPU is reset",
         "It comes back once the driver wants no recovery action and the GPU has answered for a while; no restart.",
     )
-    happen(demo, events, f"recovery {victim} none")
-    listed = wait_for_list(demo, kubelet, plugin, "waiting for the GPU to come back", sick=set())
-    show_health(demo, listed)
+    happen(stage, f"recovery {victim} none")
+    listed = wait_for_list(stage, "waiting for the GPU to come back", sick=set())
+    show_devices(stage, listed)
 
 
-def show_end(demo: Demo, kubelet: Kubelet, plugin: Service) -> None:
+def show_end(stage: Stage) -> None:
     """Stop the plugin and check that it leaves nothing behind."""
-    demo.screen.step("The plugin is stopped", "SIGTERM, as when its pod is deleted.")
-    with demo.screen.waiting("waiting for the plugin to end"):
-        code = plugin.stop()
+    stage.screen.step("The plugin is stopped", "SIGTERM, as when its pod is deleted.")
+    with stage.screen.waiting("waiting for the plugin to end"):
+        code = stage.plugin.stop()
         if code:
-            raise DemoError(f"`{plugin.command}` ended with {code} after SIGTERM:\n{plugin.log_tail()}")
-        kubelet.log.wait_for(StreamEnded, resource=RESOURCE, timeout=PATIENCE)
-    left = sorted(path.name for path in kubelet.directory.glob("*.sock") if path != kubelet.socket)
+            raise DemoError(f"`{stage.plugin.command}` ended with {code} after SIGTERM:\n{stage.plugin.log_tail()}")
+        stage.kubelet.log.wait_for(StreamEnded, resource=RESOURCE, timeout=PATIENCE)
+    left = sorted(path.name for path in stage.kubelet.directory.glob("*.sock") if path != stage.kubelet.socket)
     if left:
         raise DemoError(f"The plugin left its sockets behind: {', '.join(left)}.")
-    demo.screen.done("exit code 0, and its socket is gone")
+    stage.screen.done("exit code 0, and its socket is gone")
 
 
-def happen(demo: Demo, events: Path, *lines: str) -> None:
+def happen(stage: Stage, *lines: str) -> None:
     """Make something happen to the simulated node."""
-    with events.open("a", encoding="utf-8") as file:
+    with stage.events.open("a", encoding="utf-8") as file:
         for line in lines:
-            demo.screen.command(f"echo '{line}' >> {events.name}")
+            stage.screen.command(f"echo '{line}' >> {stage.events.name}")
             file.write(f"{line}\n")
 
 
-def wait_for_list(demo: Demo, kubelet: Kubelet, plugin: Service, what: str, *, sick: set[str]) -> Listed:
+def wait_for_list(stage: Stage, what: str, *, sick: set[str]) -> Listed:
     """Wait until the kubelet's latest list has exactly these devices as unhealthy ones."""
 
     def latest(events: tuple[Event, ...]) -> Listed | None:
@@ -186,15 +216,22 @@ def wait_for_list(demo: Demo, kubelet: Kubelet, plugin: Service, what: str, *, s
         found = {device.id for device in listed.devices if not device.healthy} if listed else None
         return listed if found == sick else None
 
-    with demo.screen.waiting(what):
-        return expect(plugin, lambda wait: kubelet.log.wait_until(latest, f"{sick or 'nothing'} sick", timeout=wait))
+    wanted = f"a list with {', '.join(sorted(sick)) or 'nothing'} unhealthy"
+    with stage.screen.waiting(what):
+        return expect(stage.plugin, lambda wait: stage.kubelet.log.wait_until(latest, wanted, timeout=wait))
 
 
-def show_health(demo: Demo, listed: Listed) -> None:
-    """Show a list and how many of its devices can be given out."""
-    demo.screen.table(("device", "health", "NUMA node"), [device_row(device) for device in listed.devices])
+def show_devices(stage: Stage, listed: Listed) -> None:
+    """Show a list as the kubelet has it, and how many of its devices may be given to containers."""
+    rows = [(stage.names.get(device.id, "-"), device.id, device.health, numa_text(device)) for device in listed.devices]
+    stage.screen.table(("GPU", "device", "health", "NUMA node"), rows)
     healthy = sum(device.healthy for device in listed.devices)
-    demo.screen.say(f"{RESOURCE}: {healthy} of {len(listed.devices)} can be given to containers")
+    stage.screen.say(f"The kubelet counts {healthy} of {len(listed.devices)} {RESOURCE} as allocatable.")
+
+
+def numa_text(device: ListedDevice) -> str:
+    """Return the NUMA nodes of a device as a cell of a table."""
+    return ", ".join(str(node) for node in device.numa_nodes) or "-"
 
 
 def expect(plugin: Service, wait: Callable[[float], E]) -> E:
@@ -207,8 +244,3 @@ def expect(plugin: Service, wait: Callable[[float], E]) -> E:
             plugin.check()
             if time.monotonic() > deadline:
                 raise DemoError(f"{error}\nThe plugin said last:\n{plugin.log_tail()}") from error
-
-
-def device_row(device: ListedDevice) -> tuple[str, str, str]:
-    """Return a device as a row of a table."""
-    return device.id, device.health, ", ".join(str(node) for node in device.numa_nodes) or "-"
