@@ -17,8 +17,8 @@ NODE = "--simulated-node=t4"
 
 
 def imported(importtime: str) -> set[str]:
-    """Return the top packages in what `python -X importtime` wrote."""
-    return set(re.findall(r"^import time:[^|]*\|[^|]*\| +(\w+)", importtime, re.MULTILINE))
+    """Return the names of the modules in what `python -X importtime` wrote, which lists failed imports too."""
+    return set(re.findall(r"^import time:[^|]*\|[^|]*\| +([\w.]+)", importtime, re.MULTILINE))
 
 
 @pytest.mark.parametrize("command", [("--oneshot", NODE), ("topology", NODE)])
@@ -28,7 +28,7 @@ def test_gfd_prints_without_grpc_and_kubernetes(command: tuple[str, ...]) -> Non
     )
     loaded = imported(done.stderr)
     assert "gpu_core" in loaded
-    assert loaded & {"grpc", "google", "kubernetes", "urllib3", "rich", "typer", "pydantic"} == set()
+    assert loaded & {"grpc", "google", "kubernetes", "urllib3", "rich.console", "typer", "pydantic"} == set()
 
 
 def test_the_device_plugin_serves_without_kubernetes(socket_dir: Path) -> None:
@@ -43,4 +43,4 @@ def test_the_device_plugin_serves_without_kubernetes(socket_dir: Path) -> None:
         log.seek(0)
         loaded = imported(log.read())
     assert "gpu_core" in loaded
-    assert loaded & {"kubernetes", "urllib3", "rich", "typer", "pydantic"} == set()
+    assert loaded & {"kubernetes", "urllib3", "rich.console", "typer", "pydantic"} == set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,9 +30,12 @@ def run(
     `text` is written to its standard input, which is empty otherwise. Raises ProcessError when the program is
     missing, may not be run, or does not end in time; then it is killed.
     """
+    # A replaced environment has no PATH, and the place where a program is looked up must not depend on that.
+    program = shutil.which(argv[0])
     try:
         done = subprocess.run(  # noqa: S603  Callers pass programs and arguments that they made themselves.
             list(argv),
+            executable=program or argv[0],
             input=(text or "").encode(),
             capture_output=True,
             timeout=timeout,

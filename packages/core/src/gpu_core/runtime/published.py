@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -35,14 +36,19 @@ class Published(Generic[T]):
         with self._condition:
             return self._version, self._value
 
-    def wait_newer(self, version: int, timeout: float | None = None) -> tuple[int, T] | None:
-        """Wait until there is a version after `version` and return the latest; None once closed or timed out."""
+    def wait_newer(
+        self, version: int, timeout: float | None = None, *, unless: Callable[[], bool] = lambda: False
+    ) -> tuple[int, T] | None:
+        """Wait until there is a version after `version` and return the latest.
+
+        None once closed, timed out, or when `unless` says that the reader has gone; it is asked again after `wake`.
+        """
         with self._condition:
-            self._condition.wait_for(lambda: self._closed or self._version > version, timeout)
-            return (self._version, self._value) if self._version > version else None
+            self._condition.wait_for(lambda: self._closed or self._version > version or unless(), timeout)
+            return (self._version, self._value) if self._version > version and not unless() else None
 
     def wake(self) -> None:
-        """Let waiting readers look at their own state again: their `wait_newer` goes on or times out as before."""
+        """Let every waiting reader ask again whether it has gone."""
         with self._condition:
             self._condition.notify_all()
 

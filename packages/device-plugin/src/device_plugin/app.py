@@ -1,0 +1,259 @@
+"""The device plugin as a program: when it reads the GPUs and its config, and what it makes of failures."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from device_plugin.metrics import CONFIG_LOADS, CONFIG_REFUSED, SCAN_FAILURES, SCANS
+from device_plugin.node import Node, Places
+from device_plugin.node_health import Observer
+from device_plugin.plan import check_any_usable, health_rules, mig_resources
+from device_plugin.plugins import KubeletPlaces
+from device_plugin.source import NodeSource, node_source
+from gpu_core.config.load import Loaded
+from gpu_core.config.settings import PluginSettings
+from gpu_core.config.words import LogFormat
+from gpu_core.devices.model import Inventory
+from gpu_core.errors import HardwareError, KubeletError, SuiteError
+from gpu_core.resources.health import HealthRules
+from gpu_core.runtime.config_file import ConfigFileWatch, DirectoriesWatch
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.events import EventQueue, Reload
+from gpu_core.runtime.logs import configure, get_logger
+from gpu_core.runtime.signals import signals_to
+from gpu_core.runtime.supervise import Actions, supervise
+
+_FIRST_PAUSE = 1.0
+_LONGEST_PAUSE = 60.0
+_DOUBLINGS = 10
+
+
+def run(loaded: Loaded[PluginSettings]) -> int:
+    """Serve until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
+    settings = loaded.settings
+    configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level.value)
+    events = EventQueue()
+    places = Places(kubelet=kubelet_places(settings))
+    with signals_to(events), running(loaded, node_source(settings), places, events, Counters()) as app:
+        supervise(events, app.act, first=app.wait())
+    return 0
+
+
+def kubelet_places(settings: PluginSettings) -> KubeletPlaces:
+    """Return where sockets are. Raises KubeletError when the directory to watch is missing."""
+    kubelet = Path(settings.kubelet_socket) if settings.kubelet_socket else None
+    if kubelet is not None and not kubelet.parent.is_dir():
+        raise KubeletError(
+            f"{kubelet.parent} is no directory, so the kubelet's socket {kubelet} can never appear. Mount the host's "
+            "device plugin directory there, or name the right socket with --kubelet-socket."
+        )
+    return KubeletPlaces(directory=Path(settings.device_plugin_dir), kubelet=kubelet)
+
+
+@contextmanager
+def running(
+    loaded: Loaded[PluginSettings], source: NodeSource, places: Places, events: EventQueue, counters: Counters
+) -> Iterator[App]:
+    """Run a started app with its watches, and leave nothing behind. Raises SuiteError."""
+    settings = loaded.settings
+    with ExitStack() as stack:
+        app = App(loaded, source, places, counters=counters)
+        stack.callback(app.stop)
+        app.start()
+        kubelet = places.kubelet
+        if kubelet.kubelet is not None:
+            directories = {kubelet.kubelet.parent, kubelet.directory}
+            _watch(stack, DirectoriesWatch(lambda: directories, app.node.kubelet_changed))
+            # What happened before the watch began told us nothing.
+            app.node.kubelet_changed()
+        if settings.config_file:
+            reload = Reload("the config file has changed")
+            digest = loaded.config_text_digest
+            file = Path(settings.config_file)
+            _watch(stack, ConfigFileWatch(file, digest=digest, changed=lambda: events.put(reload)))
+        yield app
+
+
+def _watch(stack: ExitStack, watch: DirectoriesWatch | ConfigFileWatch) -> None:
+    watch.start()
+    stack.callback(watch.stop)
+
+
+class App:
+    """Reads the node's GPUs when it is time to, and its config when it is asked to.
+
+    One thread uses it: `start`, then `act` as often as events or the time ask for it, at last `stop`. A config that
+    cannot be used while running changes nothing.
+    """
+
+    def __init__(
+        self,
+        loaded: Loaded[PluginSettings],
+        source: NodeSource,
+        places: Places,
+        *,
+        counters: Counters,
+        observers: Iterable[Observer] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._loaded = loaded
+        self._counters = counters
+        self._clock = clock
+        self._log = get_logger()
+        self._told: set[str] = set()
+        self._failures = 0
+        self._due = clock()
+        rules, self._health_warnings = _rules(loaded)
+        self.node = Node(
+            source,
+            places,
+            loaded.settings,
+            loaded.config,
+            rules,
+            counters=counters,
+            observers=observers,
+            clock=clock,
+        )
+
+    def start(self) -> None:
+        """Read and serve for the first time. Raises SuiteError when that fails and the config says to end then."""
+        inventory, failure = self._read()
+        self._tell_config(inventory)
+        self._loaded.raise_refused()
+        self._warn(self._loaded.warnings + self._health_warnings)
+        ends = self._loaded.config.flags.fail_on_init_error
+        if inventory is None:
+            if failure is not None and ends:
+                raise failure
+            self._lose(failure)
+            return
+        if ends:
+            check_any_usable(inventory)
+        self._serve(inventory)
+
+    def act(self, actions: Actions) -> float | None:
+        """Do what is asked for or due; return in how many seconds there may be more to do, None for never."""
+        if actions.stop:
+            self._log.info("Stopping", reason=", ".join(actions.stop))
+            return None
+        if actions.reload:
+            self._reload(actions.reload)
+        elif actions.rescan or self._clock() >= self._due:
+            self._scan()
+        return self.wait()
+
+    def wait(self) -> float | None:
+        """Return in how many seconds there is something to do; None for never."""
+        return None if math.isinf(self._due) else max(0.0, self._due - self._clock())
+
+    def stop(self) -> None:
+        """Stop serving and let go of the driver."""
+        self.node.stop()
+
+    def _scan(self) -> None:
+        inventory, failure = self._read()
+        if inventory is None:
+            self._lose(failure)
+            return
+        try:
+            self._serve(inventory)
+        except SuiteError as error:
+            # As while GPUs are being partitioned anew: the next scan may find them whole.
+            self._counters.add(SCAN_FAILURES)
+            self._once(f"What is served stays as it was: {error}")
+            self._schedule()
+
+    def _read(self) -> tuple[Inventory | None, HardwareError | None]:
+        self._counters.add(SCANS)
+        try:
+            return self.node.read(), None
+        except HardwareError as error:
+            return None, error
+
+    def _serve(self, inventory: Inventory) -> None:
+        served, warnings = self.node.serve(inventory)
+        if self._failures:
+            self._failures = 0
+            self._told.clear()
+            self._log.info("The driver answers")
+        if not served:
+            warnings = (*warnings, _NOTHING)
+        self._warn(warnings)
+        self._schedule()
+
+    def _lose(self, failure: HardwareError | None) -> None:
+        self._counters.add(SCAN_FAILURES)
+        if failure is not None:
+            self._once(f"{failure} Looking again, less and less often, until the driver answers.")
+            self.node.lose(failure)
+        pause = min(_FIRST_PAUSE * 2.0 ** min(self._failures, _DOUBLINGS), _LONGEST_PAUSE)
+        self._failures += 1
+        self._due = self._clock() + pause
+
+    def _schedule(self) -> None:
+        interval = self._loaded.config.flags.plugin.rescan_interval
+        never = interval.seconds <= 0 or interval.is_infinite
+        self._due = math.inf if never else self._clock() + interval.seconds
+
+    def _reload(self, reasons: tuple[str, ...]) -> None:
+        self._log.info("Reading the configuration again", reason=", ".join(reasons))
+        before = self._loaded
+        try:
+            fresh = before.reload()
+            fresh.raise_refused()
+            if fresh.config == before.config:
+                self._counters.add(CONFIG_LOADS, result="unchanged")
+                self._counters.set(CONFIG_REFUSED, 0.0)
+                self._scan()
+                return
+            self._use(fresh)
+            inventory, failure = self._read()
+            self._tell_config(inventory)
+            if inventory is None:
+                self._lose(failure)
+            else:
+                self._serve(inventory)
+        except SuiteError as error:
+            self._counters.add(CONFIG_LOADS, result="refused")
+            self._counters.set(CONFIG_REFUSED, 1.0)
+            self._log.error("The new configuration is not used; the one before stays", reason=str(error))
+            if self._loaded is not before:
+                self._use(before)
+                self._scan()
+            return
+        self._warn(fresh.warnings)
+        self._counters.add(CONFIG_LOADS, result="applied")
+        self._counters.set(CONFIG_REFUSED, 0.0)
+
+    def _use(self, loaded: Loaded[PluginSettings]) -> None:
+        self._loaded = loaded
+        rules, _ = _rules(loaded)
+        self.node.configure(loaded.config, rules)
+
+    def _tell_config(self, inventory: Inventory | None) -> None:
+        found = mig_resources(inventory, self._loaded.config)
+        self._log.info("Running with config", config=self._loaded.effective(found))
+
+    def _warn(self, warnings: Iterable[str]) -> None:
+        for warning in warnings:
+            self._once(warning)
+
+    def _once(self, warning: str) -> None:
+        if warning not in self._told:
+            self._told.add(warning)
+            self._log.warning(warning)
+
+
+_NOTHING = (
+    "There is no GPU to serve. Waiting indefinitely for one to appear; nothing is registered with the kubelet until "
+    "then. If this is no GPU node, keep the plugin off it with a node selector."
+)
+
+
+def _rules(loaded: Loaded[PluginSettings]) -> tuple[HealthRules, tuple[str, ...]]:
+    settings = loaded.settings
+    return health_rules(loaded.config, disable=settings.disable_healthchecks, enable=settings.enable_healthchecks)

@@ -1,0 +1,19 @@
+"""The command line of the device plugin."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from device_plugin.show_cdi import CDI
+from gpu_core.command import run_program
+from gpu_core.config.programs import DEVICE_PLUGIN
+
+
+def main() -> None:
+    """Run the program named on the command line."""
+    # gRPC reads this when it is imported: its threads have no part in the processes that we start.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+    from device_plugin.app import run  # noqa: PLC0415
+
+    sys.exit(run_program(DEVICE_PLUGIN, sys.argv[1:], os.environ, run, subcommands=[CDI]))

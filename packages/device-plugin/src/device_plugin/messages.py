@@ -1,0 +1,51 @@
+"""Between our values and the messages of the kubelet's API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from device_plugin._pb import deviceplugin_pb2 as pb
+from device_plugin.edits import Edits
+from device_plugin.listing import ListedDevice
+
+VERSION = "v1beta1"
+"""The version of the API."""
+
+OPTIONS = pb.DevicePluginOptions(pre_start_required=False, get_preferred_allocation_available=True)
+
+_WORDS = {True: "Healthy", False: "Unhealthy"}
+_READ_AND_WRITE = "rw"
+
+
+def list_message(devices: Iterable[ListedDevice]) -> pb.ListAndWatchResponse:
+    """Return the list of a resource's devices."""
+    return pb.ListAndWatchResponse(devices=[_device(device) for device in devices])
+
+
+def container_message(edits: Edits) -> pb.ContainerAllocateResponse:
+    """Return what one container is given."""
+    return pb.ContainerAllocateResponse(
+        envs=dict(sorted(edits.envs.items())),
+        mounts=[
+            pb.Mount(container_path=mount.container_path, host_path=mount.host_path, read_only=False)
+            for mount in edits.mounts
+        ],
+        devices=[
+            pb.DeviceSpec(container_path=node.container_path, host_path=node.host_path, permissions=_READ_AND_WRITE)
+            for node in edits.devices
+        ],
+        annotations=dict(sorted(edits.annotations.items())),
+        cdi_devices=[pb.CDIDevice(name=name) for name in edits.cdi_devices],
+    )
+
+
+def registration_message(*, endpoint: str, resource: str) -> pb.RegisterRequest:
+    """Return the request that makes a resource known; `endpoint` is the name of its socket's file."""
+    return pb.RegisterRequest(version=VERSION, endpoint=endpoint, resource_name=resource, options=OPTIONS)
+
+
+def _device(device: ListedDevice) -> pb.Device:
+    nodes = [] if device.numa_node is None else [pb.NUMANode(ID=device.numa_node)]
+    # Without a topology the kubelet aligns nothing; an empty one would count as "on no node".
+    topology = pb.TopologyInfo(nodes=nodes) if nodes else None
+    return pb.Device(ID=device.id, health=_WORDS[device.healthy], topology=topology)

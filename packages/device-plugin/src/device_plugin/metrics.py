@@ -1,0 +1,67 @@
+"""The numbers that the device plugin keeps about itself."""
+
+from __future__ import annotations
+
+from gpu_core.runtime.counters import Metric, MetricKind
+
+ALLOCATIONS = Metric(
+    name="nvidia_device_plugin_allocations_total",
+    help="Containers that were told what they need to use their devices.",
+    labels=("resource",),
+)
+REFUSALS = Metric(
+    name="nvidia_device_plugin_refused_requests_total",
+    help="Allocation requests of the kubelet that named devices which cannot be granted.",
+    labels=("resource",),
+)
+REGISTRATIONS = Metric(
+    name="nvidia_device_plugin_registrations_total",
+    help="Registrations that the kubelet accepted.",
+    labels=("resource",),
+)
+REGISTRATION_FAILURES = Metric(
+    name="nvidia_device_plugin_registration_failures_total",
+    help="Registrations that the kubelet refused or did not answer.",
+    labels=("resource",),
+)
+REGISTERED = Metric(
+    name="nvidia_device_plugin_registered",
+    help="1 while the kubelet follows a resource's list of devices, else 0.",
+    kind=MetricKind.GAUGE,
+    labels=("resource",),
+)
+DEVICES = Metric(
+    name="nvidia_device_plugin_devices",
+    help="Devices, or shares of devices, that are listed, by health.",
+    kind=MetricKind.GAUGE,
+    labels=("resource", "health"),
+)
+EVENTS = Metric(
+    name="nvidia_device_plugin_health_events_total",
+    help="XIDs that the driver reported, by number.",
+    labels=("xid",),
+)
+TRANSITIONS = Metric(
+    name="nvidia_device_plugin_health_transitions_total",
+    help="GPUs and MIG devices that became healthy or unhealthy, by what made them sick.",
+    labels=("health", "cause"),
+)
+MONITORED = Metric(
+    name="nvidia_device_plugin_health_monitored",
+    help="1 while the driver's events are received, else 0.",
+    kind=MetricKind.GAUGE,
+)
+SCANS = Metric(name="nvidia_device_plugin_scans_total", help="Times that the node's GPUs were read.")
+SCAN_FAILURES = Metric(
+    name="nvidia_device_plugin_scan_failures_total", help="Times that the node's GPUs could not be read or served."
+)
+CONFIG_LOADS = Metric(
+    name="nvidia_device_plugin_config_loads_total",
+    help="Times that the configuration was read again, by result: applied, unchanged, refused.",
+    labels=("result",),
+)
+CONFIG_REFUSED = Metric(
+    name="nvidia_device_plugin_config_refused",
+    help="1 while an older configuration is used because the present one cannot be, else 0.",
+    kind=MetricKind.GAUGE,
+)

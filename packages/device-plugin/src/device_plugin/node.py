@@ -1,0 +1,135 @@
+"""The node as it is served: its hardware, the health of its devices, and the resources that the kubelet knows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from device_plugin.hardware import Hardware
+from device_plugin.mps_ready import mps_obstacle
+from device_plugin.node_health import NodeHealth, Observer
+from device_plugin.plan import plan_node
+from device_plugin.plugins import KubeletPlaces, Plugins
+from device_plugin.provision import provide
+from device_plugin.servicer import Serving
+from device_plugin.source import NodeSource
+from gpu_core.cdi.names import SPEC_DIRECTORY
+from gpu_core.config.model import Config
+from gpu_core.config.settings import PluginSettings
+from gpu_core.devices.filter import apply as without_unmanaged
+from gpu_core.devices.model import Fault, Inventory
+from gpu_core.errors import HardwareError, NvmlCallError
+from gpu_core.mps import CONTAINER_ROOT, DaemonPlan, MpsRoot
+from gpu_core.resources.health import HealthBook, HealthRules
+from gpu_core.resources.links import links_by_uuid
+from gpu_core.runtime.counters import Counters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where things are put and looked for. `mps` is the shared MPS directory as our container sees it."""
+
+    kubelet: KubeletPlaces
+    cdi: Path = Path(SPEC_DIRECTORY)
+    mps: MpsRoot = field(default_factory=lambda: MpsRoot(CONTAINER_ROOT))
+
+
+class Node:
+    """One thread uses it; only `kubelet_changed` may come from others. `stop` comes last."""
+
+    def __init__(
+        self,
+        source: NodeSource,
+        places: Places,
+        settings: PluginSettings,
+        config: Config,
+        rules: HealthRules,
+        *,
+        counters: Counters,
+        observers: Iterable[Observer] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._source = source
+        self._places = places
+        self._settings = settings
+        self._config = config
+        self._counters = counters
+        self._daemons: tuple[DaemonPlan, ...] = ()
+        self._health = NodeHealth(rules, changed=self._refresh, counters=counters, observers=observers, clock=clock)
+        self._plugins = Plugins(places.kubelet, self._book, ready=self._obstacle, counters=counters)
+        # The config may change, and the driver's root with it.
+        self._hardware = Hardware(lambda: source.open(self._config), counters=counters)
+
+    @property
+    def health(self) -> HealthBook:
+        """What is known of the devices' health."""
+        return self._health.book
+
+    def read(self) -> Inventory:
+        """Read the GPUs that are to be managed. Raises HardwareError."""
+        return self._hardware.read()
+
+    def configure(self, config: Config, rules: HealthRules) -> None:
+        """Go by another config from the next `read` and `serve` on."""
+        before, self._config = self._config, config
+        if _opening(before) != _opening(config):
+            self._hardware.close()
+        elif before.health.probe_interval != config.health.probe_interval or self._health.book.rules != rules:
+            # The next `serve` watches again, by the new rules.
+            self._hardware.unwatch()
+        self._health.rules(rules)
+
+    def serve(self, inventory: Inventory) -> tuple[bool, tuple[str, ...]]:
+        """Serve what was read; return whether there is anything to serve, and warnings.
+
+        Raises SuiteError, and goes on serving as before, when the GPUs cannot be served as the config asks.
+        """
+        managed = without_unmanaged(inventory, self._config.devices)
+        plan = plan_node(managed, self._config)
+        provisions = provide(managed, self._config, self._settings, self._source, self._places.cdi)
+        links = links_by_uuid(managed)
+        self._daemons = plan.daemons
+        self._health.inventory(managed)
+        if self._health.book.rules.checks:
+            self._hardware.watch(self._health, probe_interval=self._config.health.probe_interval.seconds)
+        self._plugins.apply(
+            {
+                resource.name: Serving(resource=resource, links=links, rules=provisions.rules)
+                for resource in plan.resources
+            }
+        )
+        return bool(plan.resources), plan.warnings + provisions.warnings
+
+    def lose(self, error: HardwareError) -> None:
+        """Take note that the driver does not answer: what is served is sick, and the driver will be opened anew."""
+        fault = Fault(call=error.call, code=error.code) if isinstance(error, NvmlCallError) else _NO_DRIVER
+        self._hardware.close()
+        self._health.blind(fault)
+
+    def kubelet_changed(self) -> None:
+        """Let every resource look at the kubelet's socket and its own."""
+        self._plugins.kubelet_changed()
+
+    def stop(self) -> None:
+        """Stop serving and let go of the driver."""
+        self._plugins.stop()
+        self._hardware.close()
+
+    def _book(self) -> HealthBook:
+        return self._health.book
+
+    def _refresh(self) -> None:
+        self._plugins.refresh()
+
+    def _obstacle(self, resource: str) -> str | None:
+        return mps_obstacle(self._daemons, resource, self._places.mps)
+
+
+_NO_DRIVER = Fault(call="Init", code="LIBRARY_NOT_FOUND")
+
+
+def _opening(config: Config) -> tuple[object, ...]:
+    """Return what decides how the driver is opened."""
+    return config.flags.device_discovery_strategy, config.flags.plugin.container_driver_root

@@ -1,0 +1,85 @@
+"""The health of the node's devices, shared between threads: the one place where the book is replaced."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from device_plugin.metrics import TRANSITIONS
+from gpu_core.devices.events import DeviceEvent, Probe, Watch
+from gpu_core.devices.model import Fault, Gpu, Inventory
+from gpu_core.resources.ailments import Transition
+from gpu_core.resources.health import Changed, HealthBook, HealthRules
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.logs import get_logger
+
+Observer = Callable[[Transition], object]
+"""Is told of each GPU or MIG device that became sick or healthy; it may be called from any thread."""
+
+
+class NodeHealth:
+    """Any thread may ask and tell. `changed` is called after every change, `observers` with each transition."""
+
+    def __init__(
+        self,
+        rules: HealthRules,
+        *,
+        changed: Callable[[], object],
+        counters: Counters,
+        observers: Iterable[Observer] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._lock = threading.Lock()
+        self._clock = clock
+        self._book = HealthBook(rules=rules, started=clock())
+        self._changed = changed
+        self._counters = counters
+        self._observers = tuple(observers)
+        self._log = get_logger()
+
+    @property
+    def book(self) -> HealthBook:
+        """What is known now."""
+        return self._book
+
+    def inventory(self, inventory: Inventory) -> None:
+        """Take note of what the node has."""
+        self._apply(lambda book, now: book.after_inventory(inventory, now))
+
+    def rules(self, rules: HealthRules) -> None:
+        """Judge by other rules from now on."""
+        self._apply(lambda book, now: book.after_rules(rules, now))
+
+    def event(self, event: DeviceEvent) -> None:
+        """Take note of an event."""
+        self._apply(lambda book, now: book.after_event(event, now))
+
+    def blind(self, fault: Fault) -> None:
+        """Take note that no events are received."""
+        self._apply(lambda book, now: book.after_monitor_failure(fault, now))
+
+    def watched(self, gpu: Gpu, result: Watch | Fault) -> None:
+        """Take note of how a GPU takes being watched."""
+        self._apply(lambda book, now: book.after_watch(gpu.uuid, result, now))
+
+    def probed(self, gpu: Gpu, probe: Probe) -> None:
+        """Take note of a GPU's answer."""
+        self._apply(lambda book, now: book.after_probe(gpu.uuid, probe, now))
+
+    def _apply(self, step: Callable[[HealthBook, float], Changed]) -> None:
+        with self._lock:
+            self._book, transitions = step(self._book, self._clock())
+        if not transitions:
+            return
+        self._changed()
+        for transition in transitions:
+            self._tell(transition)
+
+    def _tell(self, transition: Transition) -> None:
+        word = "healthy" if transition.healthy else "unhealthy"
+        self._counters.add(TRANSITIONS, health=word, cause=transition.cause.value)
+        log = self._log.info if transition.healthy else self._log.warning
+        log(f"A device is {word} now", device=transition.uuid, reason=transition.reason)
+        for observer in self._observers:
+            observer(transition)

@@ -1,0 +1,79 @@
+"""What a node's GPUs are served as: decided as a whole before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpu_core.config.model import DEFAULT_RESOURCE, Config
+from gpu_core.config.words import MigStrategy
+from gpu_core.devices.model import Inventory
+from gpu_core.errors import HardwareError
+from gpu_core.mps import DaemonPlan, plan_daemons
+from gpu_core.resources.device_map import build_resources
+from gpu_core.resources.health import HealthRules
+from gpu_core.resources.model import Resource
+from gpu_core.resources.names import mig_resource_name
+from gpu_core.resources.xids import xid_policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePlan:
+    """The resources of a node, the MPS daemons behind them, and what deserves a warning."""
+
+    resources: tuple[Resource, ...] = ()
+    daemons: tuple[DaemonPlan, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def plan_node(inventory: Inventory, config: Config) -> NodePlan:
+    """Return what to serve. Raises ResourceError or MpsError when the GPUs cannot be served as the config asks."""
+    resources, warnings = build_resources(inventory, config)
+    return NodePlan(resources=resources, daemons=plan_daemons(resources, config), warnings=warnings)
+
+
+def check_any_usable(inventory: Inventory) -> None:
+    """Raise HardwareError when a node has GPUs, but none of them can be read."""
+    faults = [
+        *(gone.fault for gone in inventory.unreadable),
+        *(fault for gpu in inventory.gpus for fault in gpu.faults),
+    ]
+    if faults and not any(gpu.usable for gpu in inventory.gpus):
+        raise HardwareError(
+            f"None of the node's GPUs can be read: {_list(map(str, faults))}. Check them with nvidia-smi, or set "
+            "--fail-on-init-error=false to wait for them."
+        )
+
+
+def asks_for_cdi(config: Config) -> bool:
+    """Whether containers are to hear of their devices through CDI, possibly among other ways."""
+    return any(strategy.is_cdi for strategy in config.flags.plugin.device_list_strategy)
+
+
+def health_rules(config: Config, *, disable: str | None, enable: str | None) -> tuple[HealthRules, tuple[str, ...]]:
+    """Return what makes devices sick and well, and warnings; the texts are those of DP_*_HEALTHCHECKS."""
+    policy, warnings = xid_policy(config.health, disable=disable, enable=enable)
+    rules = HealthRules(
+        xids=policy,
+        recovery=config.health.recovery,
+        quiet=config.health.recovery_quiet_time.seconds,
+        checks=not policy.checks_nothing,
+    )
+    return rules, warnings
+
+
+def _list(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(texts))
+
+
+def mig_resources(inventory: Inventory | None, config: Config) -> tuple[tuple[str, str], ...]:
+    """Return the patterns and names by which MIG devices become resources, for the log line at start."""
+    match config.flags.mig_strategy:
+        case MigStrategy.NONE:
+            return ()
+        case MigStrategy.SINGLE:
+            return (("*", DEFAULT_RESOURCE),)
+        case MigStrategy.MIXED:
+            gpus = () if inventory is None else inventory.gpus
+            profiles = sorted({mig.instance_profile for gpu in gpus for mig in gpu.mig_devices})
+            return tuple((profile, mig_resource_name(profile)) for profile in profiles)

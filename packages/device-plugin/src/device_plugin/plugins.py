@@ -1,0 +1,101 @@
+"""All resources that are served, changed as a whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from device_plugin.metrics import DEVICES
+from device_plugin.registrar import Address, Ready
+from device_plugin.resource_plugin import ResourcePlugin
+from device_plugin.servicer import Serving
+from gpu_core.resources.health import HealthBook
+from gpu_core.resources.names import short_name
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.logs import get_logger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubeletPlaces:
+    """The directory of our sockets, and the kubelet's own socket; None serves without registering."""
+
+    directory: Path
+    kubelet: Path | None
+
+    def address(self, resource: str) -> Address:
+        """Return where a resource is served."""
+        socket = self.directory / f"nvidia-{short_name(resource)}.sock"
+        return Address(resource=resource, socket=socket, kubelet=self.kubelet)
+
+
+class Plugins:
+    """The resources by name. One thread applies and stops; `refresh` and `kubelet_changed` may come from others."""
+
+    def __init__(
+        self,
+        places: KubeletPlaces,
+        health: Callable[[], HealthBook],
+        *,
+        ready: Callable[[str], str | None],
+        counters: Counters,
+    ) -> None:
+        self._places = places
+        self._health = health
+        self._ready = ready
+        self._counters = counters
+        self._log = get_logger()
+        self._plugins: Mapping[str, ResourcePlugin] = {}
+
+    def apply(self, wanted: Mapping[str, Serving]) -> None:
+        """Serve exactly these resources: those that stay keep their socket and their streams."""
+        kept = {name: plugin for name, plugin in self._plugins.items() if name in wanted}
+        gone = {name: plugin for name, plugin in self._plugins.items() if name not in wanted}
+        fresh = {name: self._new(serving) for name, serving in sorted(wanted.items()) if name not in kept}
+        self._plugins = dict(sorted({**kept, **fresh}.items()))
+        for name, plugin in kept.items():
+            plugin.offer(wanted[name])
+        for name, plugin in gone.items():
+            self._log.info("No device of this resource is left; it is withdrawn", resource=name)
+            plugin.withdraw()
+        for name, plugin in fresh.items():
+            devices = len(wanted[name].resource.devices)
+            self._log.info("Serving a resource", resource=name, devices=devices)
+            # Its health may have changed since its list was made, when nobody told it yet.
+            plugin.refresh()
+            plugin.start()
+        self._count()
+
+    def refresh(self) -> None:
+        """Send new lists where the health of a device has changed."""
+        for plugin in self._plugins.values():
+            plugin.refresh()
+        self._count()
+
+    def kubelet_changed(self) -> None:
+        """Let every resource look at the kubelet's socket and its own."""
+        for plugin in self._plugins.values():
+            plugin.kubelet_changed()
+
+    def stop(self) -> None:
+        """Stop serving."""
+        plugins, self._plugins = self._plugins, {}
+        for plugin in plugins.values():
+            plugin.stop()
+
+    def _new(self, serving: Serving) -> ResourcePlugin:
+        name = serving.resource.name
+        ready: Ready = lambda: self._ready(name)  # noqa: E731  The type says what it is.
+        return ResourcePlugin(self._places.address(name), serving, self._health, ready=ready, counters=self._counters)
+
+    def _count(self) -> None:
+        counts = {name: Counter(device.healthy for device in plugin.listing) for name, plugin in self._plugins.items()}
+        self._counters.replace(
+            DEVICES,
+            [
+                ({"resource": name, "health": word}, float(count[healthy]))
+                for name, count in counts.items()
+                for healthy, word in ((True, "healthy"), (False, "unhealthy"))
+            ],
+        )

@@ -1,0 +1,83 @@
+"""One resource as the kubelet meets it: its list, its answers, its socket, its registration."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable
+
+from device_plugin.listing import Listing, listing
+from device_plugin.registrar import Address, Ready, Registrar
+from device_plugin.servicer import DevicePlugin, Serving
+from device_plugin.streams import Streams
+from gpu_core.resources.health import HealthBook
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.published import Published
+
+_FAREWELL = 1.0
+"""Seconds that open streams have to send the empty list of a resource that goes."""
+
+
+class ResourcePlugin:
+    """Serves one resource from `start` to `stop`; in between, what it offers may change without anybody noticing.
+
+    `health` gives the present book.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        serving: Serving,
+        health: Callable[[], HealthBook],
+        *,
+        ready: Ready,
+        counters: Counters,
+    ) -> None:
+        self._serving = serving
+        self._health = health
+        self._lock = threading.Lock()
+        self._lists: Published[Listing] = Published(listing(serving.resource, health()))
+        self._streams = Streams(self._wake)
+        servicer = DevicePlugin(
+            lambda: self._serving, self._lists, self._streams, counters=counters, new_id=lambda: str(uuid.uuid4())
+        )
+        self._registrar = Registrar(address, servicer, self._streams, ready=ready, counters=counters)
+
+    def start(self) -> None:
+        """Begin to serve and to register."""
+        self._registrar.start()
+
+    @property
+    def listing(self) -> Listing:
+        """The list as it is now."""
+        return self._lists.current()[1]
+
+    def offer(self, serving: Serving) -> None:
+        """Offer something else from now on; the socket, the registration and open streams stay."""
+        self._serving = serving
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Send the list to all streams if the health of a device has changed."""
+        # Under the lock, so that the list made from the newest book is also the last one published.
+        with self._lock:
+            self._lists.publish(listing(self._serving.resource, self._health()))
+
+    def kubelet_changed(self) -> None:
+        """Look at the kubelet's socket and our own at once."""
+        self._wake()
+
+    def withdraw(self) -> None:
+        """Tell every stream that the resource has no devices any more, then stop."""
+        with self._lock:
+            self._lists.publish(())
+        self._streams.wait_sent(self._lists.current()[0], _FAREWELL)
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop serving; returns when the socket is gone and every stream has ended."""
+        self._lists.close()
+        self._registrar.stop()
+
+    def _wake(self) -> None:
+        self._registrar.wake()

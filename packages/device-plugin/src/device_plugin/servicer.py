@@ -1,0 +1,125 @@
+"""Answers the kubelet's calls for one resource."""
+
+# ruff: noqa: ARG002  gRPC decides what these methods are given.
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NoReturn
+
+import grpc
+
+from device_plugin._pb import deviceplugin_pb2 as pb
+from device_plugin._pb import deviceplugin_pb2_grpc as rpc
+from device_plugin.allocate import Rules, allocate
+from device_plugin.listing import Listing
+from device_plugin.messages import OPTIONS, container_message, list_message
+from device_plugin.metrics import ALLOCATIONS, REFUSALS
+from device_plugin.streams import Streams
+from gpu_core.errors import AllocationError
+from gpu_core.resources.links import Links
+from gpu_core.resources.model import Resource
+from gpu_core.resources.preferred import prefer
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.published import Published
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """What a resource offers at present: all that is needed to answer, read without any lock."""
+
+    resource: Resource
+    links: Links
+    rules: Rules
+
+
+class DevicePlugin(rpc.DevicePluginServicer):
+    """The servicer of one resource. `serving` is asked anew for every call; `new_id` gives unique texts."""
+
+    def __init__(
+        self,
+        serving: Callable[[], Serving],
+        lists: Published[Listing],
+        streams: Streams,
+        *,
+        counters: Counters,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._serving = serving
+        self._lists = lists
+        self._streams = streams
+        self._counters = counters
+        self._new_id = new_id
+
+    def GetDevicePluginOptions(self, request: pb.Empty, context: grpc.ServicerContext) -> pb.DevicePluginOptions:
+        """Say what else may be asked for."""
+        return OPTIONS
+
+    def ListAndWatch(self, request: pb.Empty, context: grpc.ServicerContext) -> Iterator[pb.ListAndWatchResponse]:
+        """Send the list now and after every change, until the kubelet goes or we stop."""
+        number = self._streams.begin()
+        if number is None:
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "Too many streams are open. Close those not in use.")
+        gone = threading.Event()
+
+        def over() -> None:
+            gone.set()
+            self._lists.wake()
+
+        try:
+            if not context.add_callback(over):
+                return
+            version = 0
+            while (latest := self._lists.wait_newer(version, unless=gone.is_set)) is not None:
+                version, devices = latest
+                yield list_message(devices)
+                # Being asked for the next message means that gRPC has taken this one.
+                self._streams.sent(number, version)
+        finally:
+            self._streams.end(number)
+
+    def GetPreferredAllocation(
+        self, request: pb.PreferredAllocationRequest, context: grpc.ServicerContext
+    ) -> pb.PreferredAllocationResponse:
+        """Say which of the available devices each container had best get."""
+        serving = self._serving()
+        try:
+            chosen = [
+                prefer(
+                    serving.resource,
+                    serving.links,
+                    container.available_deviceIDs,
+                    container.must_include_deviceIDs,
+                    container.allocation_size,
+                )
+                for container in request.container_requests
+            ]
+        except AllocationError as error:
+            self._refuse(context, serving, error)
+        responses = [pb.ContainerPreferredAllocationResponse(deviceIDs=ids) for ids in chosen]
+        return pb.PreferredAllocationResponse(container_responses=responses)
+
+    def Allocate(self, request: pb.AllocateRequest, context: grpc.ServicerContext) -> pb.AllocateResponse:
+        """Say what each container needs to use its devices."""
+        serving = self._serving()
+        try:
+            granted = [
+                allocate(serving.resource, container.devices_ids, serving.rules, self._new_id())
+                for container in request.container_requests
+            ]
+        except AllocationError as error:
+            self._refuse(context, serving, error)
+        self._counters.add(ALLOCATIONS, len(granted), resource=serving.resource.name)
+        return pb.AllocateResponse(container_responses=[container_message(edits) for edits in granted])
+
+    def PreStartContainer(
+        self, request: pb.PreStartContainerRequest, context: grpc.ServicerContext
+    ) -> pb.PreStartContainerResponse:
+        """Do nothing: devices are not prepared here."""
+        return pb.PreStartContainerResponse()
+
+    def _refuse(self, context: grpc.ServicerContext, serving: Serving, error: AllocationError) -> NoReturn:
+        self._counters.add(REFUSALS, resource=serving.resource.name)
+        context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))

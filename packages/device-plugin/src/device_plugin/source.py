@@ -1,0 +1,51 @@
+"""Where this node's GPUs and device nodes are: the machine's own, or a simulated node's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from device_plugin.allocate import CONTROL_NODES, IMEX_CHANNEL_NODE
+from device_plugin.device_nodes import Exists, is_character_device
+from gpu_core.config.model import Config
+from gpu_core.config.settings import PluginSettings
+from gpu_core.devices.backend import Backend
+from gpu_core.devices.choose import open_backend
+from gpu_core.devices.simulated.files import load_node
+from gpu_core.devices.simulated.node import SimulatedNode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSource:
+    """Opens the node's driver as a config asks, and tells which device nodes there are."""
+
+    open: Callable[[Config], Backend]
+    exists: Exists
+    simulated: bool = False
+
+
+def node_source(settings: PluginSettings) -> NodeSource:
+    """Return what the settings name. Raises SuiteError for a simulated node that cannot be read."""
+    if settings.simulated_node:
+        events = Path(settings.simulated_events) if settings.simulated_events else None
+        return simulated_source(load_node(settings.simulated_node), events)
+    return NodeSource(open=_open_machine, exists=is_character_device)
+
+
+def simulated_source(node: SimulatedNode, events: Path | None = None) -> NodeSource:
+    """Return a simulated node, on which `events`, a file, makes things happen."""
+    nodes = {*CONTROL_NODES, *(IMEX_CHANNEL_NODE.format(channel) for channel in node.imex_channels)}
+    return NodeSource(
+        open=lambda config: open_backend(
+            strategy=config.flags.device_discovery_strategy, simulated=node, simulated_events=events
+        ),
+        exists=nodes.__contains__,
+        simulated=True,
+    )
+
+
+def _open_machine(config: Config) -> Backend:
+    return open_backend(
+        strategy=config.flags.device_discovery_strategy, driver_root_ctr=config.flags.plugin.container_driver_root
+    )
