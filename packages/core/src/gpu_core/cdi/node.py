@@ -27,6 +27,7 @@ from gpu_core.cdi.wsl import wsl_spec
 from gpu_core.config.model import Config
 from gpu_core.config.words import DeviceIDStrategy, MigStrategy
 from gpu_core.devices.model import Inventory, Platform
+from gpu_core.errors import CdiError
 
 _CHMOD_FEATURE = "enable-chmod-hook"
 _TEGRA_NAMES = {DeviceIDStrategy.UUID: "tegra", DeviceIDStrategy.INDEX: "0"}
@@ -115,10 +116,23 @@ def _gpu_spec(inventory: Inventory, request: CdiRequest) -> Spec | None:
             device, core, store = find_wsl(request.driver_root, request.dev_root)
             return wsl_spec(device, core, store, options.hooks, group_access=options.group_access)
         case Platform.NVML | Platform.VFIO:
-            # A node whose GPUs are all gone, or all in MIG mode without a device, needs no driver files.
-            return gpu_spec(inventory, find_driver(_search(inventory, request)), options) if inventory.gpus else None
+            return _driver_spec(inventory, request)
         case _:
             assert_never(inventory.platform)
+
+
+def _driver_spec(inventory: Inventory, request: CdiRequest) -> Spec | None:
+    nodes = [f"/dev/nvidia{gpu.minor}" for gpu in inventory.gpus if gpu.minor is not None]
+    if not nodes:
+        # A node whose GPUs are all gone needs no driver files.
+        return None
+    files = find_driver(_search(inventory, request))
+    if all(files.device(node) is None for node in nodes):
+        raise CdiError(
+            f"None of {', '.join(nodes)} was found below {request.dev_root}, so no container could use a GPU. Load the "
+            "driver's modules, let nvidia-modprobe or nvidia-persistenced make the nodes, or set --dev-root."
+        )
+    return gpu_spec(inventory, files, request.options)
 
 
 def _search(inventory: Inventory, request: CdiRequest) -> DriverSearch:

@@ -55,8 +55,11 @@ class ImexChannel:
 
 
 def gpu_spec(inventory: Inventory, files: DriverFiles, options: SpecOptions) -> Spec | None:
-    """Return the specification of the node's GPUs and MIG devices; None without any."""
-    devices = tuple(_gpu_devices(inventory, files, options))
+    """Return the specification of the node's GPUs and MIG devices; None without any.
+
+    A device none of whose nodes exist is left out: runtimes refuse a whole file for one device that does nothing.
+    """
+    devices = tuple(device for device in _gpu_devices(inventory, files, options) if not device.edits.empty)
     if not devices:
         return None
     if options.extra_names:
