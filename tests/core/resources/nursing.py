@@ -34,7 +34,7 @@ def rules(*, recovery: RecoveryMode = RecoveryMode.DRIVER, quiet: float = 60, po
 
 
 def book_of(node: Inventory, **more: Any) -> HealthBook:
-    return HealthBook.open(node, rules(**more), 0)[0]
+    return HealthBook(rules=rules(**more), started=0).after_inventory(node, 0)[0]
 
 
 def sick(book: HealthBook, node: Inventory, *, mig: str = "mixed", shares: bool = False) -> list[str]:

@@ -7,18 +7,16 @@ import pytest
 from core.resources.asking import config_of
 from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gpu
 from core.resources.nursing import FIRST, GONE, OFF, PARTED, TWO, WELL, book_of, rules, sick, xid
-from gpu_core.config.model import Health
-from gpu_core.config.words import RecoveryMode
 from gpu_core.devices.model import Platform
 from gpu_core.resources.ailments import Cause, DeviceHealth, Transition
 from gpu_core.resources.device_map import build_resources
-from gpu_core.resources.health import HealthBook, HealthRules
+from gpu_core.resources.health import HealthBook
 from gpu_core.resources.model import Device
 
 
 def test_what_cannot_be_read_is_sick_until_it_can_be() -> None:
     node = node_of(whole_gpu(0, faults=(LOST,)), whole_gpu(1))
-    book, transitions = HealthBook.open(node, rules(), 1)
+    book, transitions = HealthBook(rules=rules(), started=0).after_inventory(node, 1)
     reason = f"it cannot be read: {LOST}"
     assert transitions == (Transition(uuid="GPU-0", healthy=False, cause=Cause.UNREADABLE, reason=reason, at=1),)
     book, _ = book.after_probe("GPU-0", WELL, 1_000)
@@ -102,9 +100,3 @@ def test_a_device_is_not_healthy_before_its_node_was_read() -> None:
 
 def test_a_device_that_never_was_sick_is_healthy_since_the_start() -> None:
     assert book_of(TWO).state(FIRST) == DeviceHealth(healthy=True, reason="it was in order from the start", since=0)
-
-
-def test_the_rules_are_those_of_the_config() -> None:
-    assert HealthRules.of(Health(recovery=RecoveryMode.PROBE), OFF) == HealthRules(
-        xids=OFF, recovery=RecoveryMode.PROBE, quiet=60, checks=False
-    )

@@ -59,7 +59,7 @@ class Node:
         self.inventory = recorded_node(case["topology"])
         self.faults: dict[int, Fault] = {}
         self.resources = _resources(case, self.inventory)
-        self.book, _ = HealthBook.open(self.inventory, self.rules, self.now)
+        self.book, _ = HealthBook(rules=self.rules, started=self.now).after_inventory(self.inventory, self.now)
         for command in case.get("before_start", ()):
             self.run(command)
         self.watch_all()

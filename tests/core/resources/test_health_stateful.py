@@ -149,7 +149,7 @@ class Histories(RuleBasedStateMachine):
         self.model = Model(mode)
         self.model.read(node)
         self.advertise()
-        self.book, _ = HealthBook.open(node, self.rules_now(checks=True), 0)
+        self.book, _ = HealthBook(rules=self.rules_now(checks=True), started=0).after_inventory(node, 0)
 
     def rules_now(self, *, checks: bool) -> HealthRules:
         return HealthRules(xids=XidPolicy(), recovery=self.mode, quiet=QUIET, checks=checks)

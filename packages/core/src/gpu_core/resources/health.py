@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from gpu_core.config.model import Health
 from gpu_core.config.words import RecoveryMode
 from gpu_core.devices.events import DeviceEvent, Probe, RecoveryAction, Watch
 from gpu_core.devices.model import Fault, Gpu, Inventory
@@ -36,20 +35,10 @@ class HealthRules:
     quiet: float
     checks: bool
 
-    @classmethod
-    def of(cls, health: Health, xids: XidPolicy) -> HealthRules:
-        """Return the rules of a config."""
-        return cls(
-            xids=xids,
-            recovery=health.recovery,
-            quiet=health.recovery_quiet_time.seconds,
-            checks=not xids.checks_nothing,
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthBook:
-    """What is known of the health of each GPU and MIG device, by UUID.
+    """What is known of the health of each GPU and MIG device, by UUID; nothing before its first inventory.
 
     `unwatched` are GPUs whose events would go unheard; none of them gets well. `well_since` tells since when a GPU with
     an ailment has answered every probe without a new fault and without asking for recovery.
@@ -61,11 +50,6 @@ class HealthBook:
     ledger: Ledger = field(default_factory=Ledger)
     unwatched: frozenset[str] = frozenset()
     well_since: Mapping[str, float] = field(default_factory=dict)
-
-    @classmethod
-    def open(cls, inventory: Inventory, rules: HealthRules, now: float) -> Changed:
-        """Return the book of a node that was just read for the first time."""
-        return cls(rules=rules, started=now).after_inventory(inventory, now)
 
     def state(self, device: Device) -> DeviceHealth:
         """Return the health of a device or share.

@@ -31,16 +31,14 @@ def unshared_pools(inventory: Inventory, config: Config) -> Pools:
 
     A GPU that could not be read fully stays in its pool, since the kubelet has to hear that it is unhealthy.
     """
-    devices: dict[str, list[Device]] = {}
+    devices: dict[str, dict[str, Device]] = {}
     policies: dict[str, AllocationPolicy] = {}
     for (name, policy), device in _named(inventory, config):
-        pool = devices.setdefault(name, [])
-        # On WSL every GPU leads to the same device.
-        if device not in pool:
-            pool.append(device)
+        # On WSL every GPU leads to the same device, so it may come several times.
+        devices.setdefault(name, {}).setdefault(device.id, device)
         if policy is not None:
             policies[name] = policy
-    return Pools(devices={name: tuple(pool) for name, pool in devices.items()}, policies=policies)
+    return Pools(devices={name: tuple(pool.values()) for name, pool in devices.items()}, policies=policies)
 
 
 Name = tuple[str, AllocationPolicy | None]
