@@ -38,6 +38,7 @@ class Bench:
         self.log = io.StringIO()
         configure(json=True, stream=self.log)
         self.time = 0.0
+        self.clock_is_broken = False
         self.node = tmp_path / "node.yaml"
         self.node.write_text(NODE)
         self.happenings = tmp_path / "events"
@@ -60,9 +61,14 @@ class Bench:
             load(GPU_FEATURE_DISCOVERY, self.argv, {}),
             self.events,
             clock=lambda: self.time,
-            now=lambda: 1_700_000_000 + self.time,
+            now=self.now,
             counters=self.counters,
         )
+
+    def now(self) -> float:
+        if self.clock_is_broken:
+            raise OSError("no clock")
+        return 1_700_000_000 + self.time
 
     def happen(self, line: str) -> None:
         with self.happenings.open("a") as file:
@@ -157,6 +163,15 @@ def test_a_driver_that_cannot_count_is_no_end_either(bench: Bench) -> None:
     bench.happen("fail DeviceGetCount * GPU_IS_LOST")
     bench.step(60)
     assert "gpu.count" not in bench.labels()
+
+
+def test_an_unexpected_failure_leaves_the_labels_as_they_are(bench: Bench) -> None:
+    bench.step()
+    before = bench.labels()
+    bench.clock_is_broken = True
+    assert bench.step(60) == 5.0
+    assert bench.labels() == before
+    assert bench.logged("error") == ["The node could not be described; its labels stay as they are"]
 
 
 def test_a_driver_that_never_was_ends_the_program(bench: Bench) -> None:

@@ -1,9 +1,8 @@
-"""Labels about the node as a whole: machine, versions, capabilities, mode, fabric and vGPU."""
+"""Labels about the node as a whole: timestamp, machine, versions, capabilities and mode."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,11 +10,8 @@ from hypothesis import strategies as st
 
 from core.labels.building import FACTS, config, gpu, mig_gpu, node, shares, t4
 from gpu_core.config.model import Config, Flags, GfdFlags
-from gpu_core.config.words import MigStrategy
-from gpu_core.devices.model import Fabric, Fault, Gpu, PciFacts, Platform, UnreadableGpu
-from gpu_core.labels import NodeFacts, capabilities, fabric, faults, machine, mode, timestamp, versions, vgpu
-
-LOST = Fault(call="DeviceGetHandleByIndex", code="GPU_IS_LOST")
+from gpu_core.devices.model import Fault, Gpu, PciFacts, Platform
+from gpu_core.labels import capabilities, machine, mode, timestamp, versions
 
 
 def test_the_timestamp_is_that_of_the_configuration() -> None:
@@ -182,160 +178,6 @@ def of_class(index: int, class_code: int | None) -> Gpu:
 )
 def test_mode(found: tuple[Gpu, ...], expected: dict[str, str]) -> None:
     assert mode.label(node(*found)).values == expected
-
-
-CLUSTER = "7b968a6d-c8aa-45e1-9e07-e1e51be99c31"
-
-
-def member(index: int, *, clique: int = 1, cluster: str = CLUSTER, state: int = 3, status: int = 0) -> Gpu:
-    return gpu(index, fabric=Fabric(state=state, status=status, clique=clique, cluster_uuid=cluster))
-
-
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        pytest.param((gpu(),), {}, id="no fabric"),
-        pytest.param((member(0), member(1)), {"nvidia.com/gpu.clique": f"{CLUSTER}.1"}, id="one clique"),
-        pytest.param((member(0), gpu(1)), {"nvidia.com/gpu.clique": f"{CLUSTER}.1"}, id="only some are attached"),
-        pytest.param((member(0, state=2),), {}, id="the probe has not completed"),
-        pytest.param((member(0, status=999),), {}, id="the probe failed"),
-        pytest.param((member(0, cluster="00000000-0000-0000-0000-000000000000"),), {}, id="no cluster"),
-    ],
-)
-def test_clique(found: tuple[Gpu, ...], expected: dict[str, str]) -> None:
-    labels = fabric.label(node(*found))
-    assert (labels.values, labels.warnings) == (expected, ())
-
-
-def test_several_cliques_have_no_label() -> None:
-    labels = fabric.label(node(member(0), member(1, clique=2)))
-    assert labels.values == {}
-    assert labels.warnings == (
-        f"The GPUs belong to several NVLink cliques ({CLUSTER}.1, {CLUSTER}.2), so gpu.clique is left out.",
-    )
-
-
-def test_a_fabric_that_cannot_be_read_is_a_failure() -> None:
-    failed = Fault(call="DeviceGetGpuFabricInfo", code="UNKNOWN")
-    labels = fabric.label(node(member(0), gpu(1, gaps=(failed, LOST))))
-    assert labels.values == {}
-    assert labels.failures == (
-        (
-            "The NVLink fabric of GPU 1 is not known, so gpu.clique is left out: "
-            "nvmlDeviceGetGpuFabricInfo failed with UNKNOWN."
-        ),
-    )
-
-
-def function(config: bytes, number: int = 0) -> PciFacts:
-    return PciFacts(address=f"0000:07:00.{number}", vendor=0x10DE, config=config)
-
-
-def virtual(version: bytes = b"535.161.05") -> bytes:
-    space = bytearray(256)
-    space[0x06], space[0x34] = 0x10, 0x40
-    space[0x40:0x5B] = bytes([0x09, 0, 27]) + b"VF" + bytes([0, 22]) + version + b"r536_57\0\0\0"
-    return bytes(space)
-
-
-HOST = {
-    "nvidia.com/vgpu.present": "true",
-    "nvidia.com/vgpu.host-driver-version": "535.161.05",
-    "nvidia.com/vgpu.host-driver-branch": "r536_57",
-}
-NO_HOST = {"nvidia.com/vgpu.present": "false"}
-
-
-@pytest.mark.parametrize(
-    ("functions", "expected", "warnings"),
-    [
-        pytest.param((), NO_HOST, (), id="no NVIDIA function"),
-        pytest.param((function(bytes(256)),), NO_HOST, (), id="a real GPU"),
-        pytest.param((function(bytes(256)), function(virtual(), 1)), HOST, (), id="a virtual GPU"),
-        pytest.param(
-            None, {}, ("The PCI bus cannot be read, so the vgpu labels are left out.",), id="a bus that cannot be read"
-        ),
-        pytest.param(
-            (function(virtual()), function(b"", 1)),
-            {},
-            ("The PCI configuration of 0000:07:00.1 cannot be read, so the vgpu labels are left out.",),
-            id="a function that cannot be read",
-        ),
-        pytest.param(
-            (function(virtual()[:64], 1), function(virtual()[:64])),
-            NO_HOST,
-            (
-                (
-                    "PCI function 0000:07:00.0, 0000:07:00.1 shows only 64 of 256 bytes of configuration space; the "
-                    "rest needs privilege; it is taken for no virtual GPU."
-                ),
-            ),
-            id="functions read without privilege",
-        ),
-    ],
-)
-def test_vgpu(functions: tuple[PciFacts, ...] | None, expected: dict[str, str], warnings: tuple[str, ...]) -> None:
-    labels = vgpu.label(node(facts=NodeFacts(timestamp=0, pci=functions)))
-    assert (labels.values, labels.warnings) == (expected, warnings)
-
-
-def test_a_hosts_version_becomes_a_legal_value() -> None:
-    facts = NodeFacts(timestamp=0, pci=(function(virtual(b"-\xff535.1/6\0")),))
-    assert vgpu.label(node(facts=facts)).values["nvidia.com/vgpu.host-driver-version"] == "535.16"
-
-
-@pytest.mark.parametrize(
-    ("found", "facts", "expected"),
-    [
-        pytest.param((gpu(),), {}, (), id="all is well"),
-        pytest.param(
-            (),
-            {"unreadable": (UnreadableGpu(index=3, fault=LOST),)},
-            ("GPU 3 has no labels: nvmlDeviceGetHandleByIndex failed with GPU_IS_LOST.",),
-            id="a lost GPU",
-        ),
-        pytest.param(
-            (gpu(0, None, faults=(Fault(call="DeviceGetName", code="UNKNOWN"),)),),
-            {},
-            ("GPU 0 (GPU-0) has no labels: nvmlDeviceGetName failed with UNKNOWN.",),
-            id="a GPU without a name",
-        ),
-        pytest.param(
-            (gpu(0, faults=(Fault(call="DeviceGetMemoryInfo", code="GPU_IS_LOST"),)),),
-            {},
-            (),
-            id="a missing memory figure costs one label only",
-        ),
-        pytest.param(
-            (),
-            {"faults": (Fault(call="DeviceGetCount", code="UNKNOWN"),)},
-            ("The driver cannot be asked: nvmlDeviceGetCount failed with UNKNOWN.",),
-            id="a driver that does not count",
-        ),
-        pytest.param(
-            (),
-            {"faults": (Fault(call="SystemGetDriverVersion", code="UNKNOWN"),)},
-            (),
-            id="a version that cannot be read is reported with its labels",
-        ),
-    ],
-)
-def test_what_cannot_be_read_is_named(found: tuple[Gpu, ...], facts: dict[str, Any], expected: tuple[str, ...]) -> None:
-    assert faults.label(node(*found, **facts)).failures == expected
-
-
-NO_ATTRIBUTES = Fault(call="DeviceGetAttributes", code="UNKNOWN")
-NO_HANDLE = Fault(call="DeviceGetMigDeviceHandleByIndex", code="UNKNOWN")
-
-
-def test_mig_devices_that_cannot_be_read_are_named_where_they_are_advertised() -> None:
-    found = mig_gpu(1, "1g.5gb", faults=(NO_HANDLE,))
-    found = replace(found, mig_devices=(replace(found.mig_devices[0], faults=(NO_ATTRIBUTES,)),))
-    assert faults.label(node(found, config=config(MigStrategy.MIXED))).failures == (
-        "A MIG device of GPU 1 has no labels: nvmlDeviceGetMigDeviceHandleByIndex failed with UNKNOWN.",
-        "A MIG device of GPU 1 has no labels: nvmlDeviceGetAttributes failed with UNKNOWN.",
-    )
-    assert faults.label(node(found)).failures == ()
 
 
 def test_the_driver_says_why_its_versions_cannot_be_read() -> None:

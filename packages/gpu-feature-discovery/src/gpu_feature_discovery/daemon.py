@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from gpu_cluster import Backoff
+from gpu_cluster import Backoff, UnauthorizedError
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
 from gpu_core.config.words import LogFormat
@@ -140,13 +140,18 @@ class Daemon:
             self._withdraw(former)
 
     def _guarded_pass(self) -> None:
+        """Make a pass; raise only what ends the program: no driver from the start, or a token that is refused."""
         try:
             self._pass()
-        except SuiteError:
+        except (HardwareError, UnauthorizedError):
             raise
-        except Exception:  # noqa: BLE001  A mistake of ours must not take the labels away that are right.
+        except Exception as error:  # noqa: BLE001  No mistake, ours or another's, may take away labels that are right.
             self._counters.add(FAILURES, kind="labels")
-            self._log.exception("The node could not be described; its labels stay as they are")
+            self._log.error(
+                "The node could not be described; its labels stay as they are",
+                error=str(error),
+                exc_info=not isinstance(error, SuiteError),
+            )
             self._schedule.done(self._clock(), self._source.traces(), retry=None)
 
     def _pass(self) -> None:

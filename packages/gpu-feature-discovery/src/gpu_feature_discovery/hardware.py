@@ -10,7 +10,7 @@ from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.choose import open_backend
-from gpu_core.devices.simulated import load_node
+from gpu_core.devices.simulated.files import load_node
 from gpu_core.labels import NodeFacts
 from gpu_feature_discovery.facts import machine_type, read_facts
 from gpu_feature_discovery.traces import traces
