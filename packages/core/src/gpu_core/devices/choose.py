@@ -6,6 +6,7 @@ import ctypes
 from pathlib import Path
 
 from gpu_core.config.words import DeviceDiscoveryStrategy
+from gpu_core.devices.advice import not_found
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.libcuda import load_cuda
 from gpu_core.devices.model import Platform
@@ -67,8 +68,9 @@ def open_backend(
     if backend is not None:
         return backend
     if refused is not None:
-        raise NvmlCallError(_not_started(refused), call=refused.call, code=refused.code) from refused
-    raise DriverMissingError(_not_found(driver_root_ctr, failures))
+        raise refused
+    message = not_found(LIBRARY, driver_root=driver_root_ctr, directories=DIRECTORIES, failures=failures)
+    raise DriverMissingError(message)
 
 
 def _loads(library: str) -> bool:
@@ -77,28 +79,3 @@ def _loads(library: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _not_found(driver_root: str | None, failures: tuple[str, ...]) -> str:
-    places = [] if driver_root is None else [f"{driver_root} ({', '.join(DIRECTORIES)})"]
-    found = [failure for failure in failures if not failure.startswith(f"{LIBRARY}:")]
-    broken = f" Found, but not loadable: {'; '.join(found)}." if found else ""
-    return (
-        f"No NVIDIA driver was found: looked for {LIBRARY} in {' and '.join([*places, 'the loader path'])}.{broken} "
-        "Install the driver on the node, run this container with the NVIDIA runtime or with the driver's root mounted, "
-        "or try --simulated-node."
-    )
-
-
-_REASONS = {
-    "DRIVER_NOT_LOADED": "The kernel driver is not loaded; load it with `modprobe nvidia` on the node.",
-    "LIB_RM_VERSION_MISMATCH": "Library and kernel driver are of different versions; reboot the node or reload the "
-    "driver.",
-    "NO_PERMISSION": "This process may not use the driver's device nodes; check the container's security context.",
-    "GPU_IS_LOST": "A GPU fell off the bus; reset it or reboot the node.",
-}
-
-
-def _not_started(error: NvmlCallError) -> str:
-    reason = _REASONS.get(error.code, "Run `nvidia-smi` on the node to see whether the driver works there.")
-    return f"The NVIDIA driver does not start: nvml{error.call} failed with {error.code}. {reason}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pynvml
 
+from gpu_core.devices.advice import not_started
 from gpu_core.devices.events import HealthMonitor
 from gpu_core.devices.model import Fault, Gpu, Inventory, Platform, UnreadableGpu
 from gpu_core.devices.node_files import NodeFiles
@@ -14,6 +15,7 @@ from gpu_core.devices.nvml_gpu import read_gpu
 from gpu_core.devices.nvml_library import install
 from gpu_core.devices.nvml_links import read_links
 from gpu_core.devices.nvml_monitor import NvmlMonitor
+from gpu_core.errors import NvmlCallError
 
 
 class NvmlBackend:
@@ -25,7 +27,9 @@ class NvmlBackend:
 
     def __init__(self, library: Any, files: NodeFiles, platform: Platform = Platform.NVML) -> None:
         install(library)
-        ask("Init", pynvml.nvmlInit)
+        started = attempt("Init", pynvml.nvmlInit)
+        if isinstance(started, Fault):
+            raise NvmlCallError(not_started(started), call=started.call, code=started.code)
         self._files = files
         self._platform = platform
 

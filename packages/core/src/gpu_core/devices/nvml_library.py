@@ -34,14 +34,14 @@ def candidates(driver_root: str | None) -> tuple[str, ...]:
     return (*(str(path) for path in paths if path.exists()), LIBRARY)
 
 
-def load(paths: Iterable[str]) -> tuple[Any | None, tuple[str, ...]]:
-    """Return the first library that loads, and why each one before it did not; None when none does."""
-    failures: list[str] = []
+def load(paths: Iterable[str]) -> tuple[Any | None, tuple[tuple[str, str], ...]]:
+    """Return the first library that loads, None when none does, and each path before it with the loader's reason."""
+    failures: list[tuple[str, str]] = []
     for path in paths:
         try:
             return ctypes.CDLL(path), tuple(failures)
         except OSError as error:
-            failures.append(f"{path}: {error}")
+            failures.append((path, str(error)))
     return None, tuple(failures)
 
 

@@ -24,6 +24,12 @@ WHOLE_GPU = 0xFFFFFFFF
 
 RECOVERY_ACTIONS = {"none": 0, "reset": 1, "reboot": 2, "drain-p2p": 3, "drain-reset": 4}
 
+_SAME = {
+    "InitWithFlags": "Init",
+    "DeviceGetGpuInstanceProfileInfoV": "DeviceGetGpuInstanceProfileInfo",
+}
+"""Functions that are other versions of one, though their names end otherwise."""
+
 _CALL = re.compile(r"(?:nvml)?(\w+?)(?:_v\d+)?")
 
 
@@ -129,7 +135,8 @@ def _parse(words: list[str], options: dict[str, str]) -> Command | None:
 def call_name(call: str) -> str:
     """Return an NVML function's name without `nvml` and without version suffix."""
     match = _CALL.fullmatch(call)
-    return call if match is None else match[1]
+    name = call if match is None else match[1]
+    return _SAME.get(name, name)
 
 
 def _event(target: str, options: dict[str, str]) -> Happen:

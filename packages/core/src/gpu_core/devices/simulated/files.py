@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -31,13 +32,13 @@ def load_node(name: str) -> SimulatedNode:
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise UsageError(f"The node file {name} cannot be read: {reason}.") from error
-        return read_node(_parse(text, name), path.stem, _models())
+        return read_node(_parse(text, name), path.stem, models())
     if name not in node_names():
         known = ", ".join(node_names())
         raise UsageError(
             f"There is no simulated node called {name}. Give one of {known}, or the path of a node file (./node.yaml)."
         )
-    return read_node(_parse((_NODES / f"{name}{_SUFFIX}").read_text("utf-8"), name), name, _models())
+    return read_node(_parse((_NODES / f"{name}{_SUFFIX}").read_text("utf-8"), name), name, models())
 
 
 def node_names() -> tuple[str, ...]:
@@ -51,13 +52,15 @@ def describe_nodes() -> tuple[tuple[str, str], ...]:
     return tuple((name, load_node(name).description) for name in node_names())
 
 
-def _models() -> Mapping[str, Mapping[str, Any]]:
+@cache
+def models() -> Mapping[str, Mapping[str, Any]]:
+    """Return the facts of every model that a node file may name."""
     document = _parse((_NODES / _MODELS).read_text("utf-8"), _MODELS)
     profiles = document["mig_profiles"]
-    models: dict[str, Mapping[str, Any]] = document["models"]
+    facts_by_model: dict[str, Mapping[str, Any]] = document["models"]
     return {
         name: {**facts, "mig_profiles": profiles[facts["mig_profiles"]]} if "mig_profiles" in facts else facts
-        for name, facts in models.items()
+        for name, facts in facts_by_model.items()
     }
 
 

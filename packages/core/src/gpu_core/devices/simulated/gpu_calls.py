@@ -163,7 +163,6 @@ def _field_values(handles: Handles, device: Any, count: Any, values: Any) -> int
 GPU_CALLS: Mapping[str, Callable[..., int]] = MappingProxyType(
     {
         "Init": _done,
-        "InitWithFlags": _done,
         "Shutdown": _done,
         "SystemGetDriverVersion": _driver_version,
         "SystemGetCudaDriverVersion": _cuda_version,

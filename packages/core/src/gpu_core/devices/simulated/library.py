@@ -25,9 +25,6 @@ from gpu_core.devices.simulated.state import SimulatedState, Unit
 CALLS: Mapping[str, Callable[..., int]] = MappingProxyType({**GPU_CALLS, **MIG_CALLS, **LINK_CALLS, **EVENT_CALLS})
 """Every function by its C name without `nvml` and version suffix."""
 
-_ALSO_CALLED = MappingProxyType({"InitWithFlags": "Init"})
-"""Functions that a `fail` command names by their better known sibling."""
-
 
 class SimulatedFunction:
     """A C function; the binding sets attributes on it, as on those of ctypes."""
@@ -57,7 +54,7 @@ class SimulatedLibrary:
 
     def call(self, call: str, args: tuple[Any, ...]) -> int:
         """Run a function, unless it is told to fail or its device is gone. Returns NVML's return value."""
-        code = self._state.failure(_ALSO_CALLED.get(call, call), self._concerned(call, args))
+        code = self._state.failure(call, self._concerned(call, args))
         if code is not None:
             return int(getattr(pynvml, f"NVML_ERROR_{code}", pynvml.NVML_ERROR_UNKNOWN))
         thing = self._handles.thing(args[0]) if args else None

@@ -124,6 +124,5 @@ MIG_CALLS: Mapping[str, Callable[..., int]] = MappingProxyType(
         "DeviceGetGpuInstanceById": _instance_by_id,
         "GpuInstanceGetInfo": _instance_info,
         "DeviceGetGpuInstanceProfileInfo": _profile_info,
-        "DeviceGetGpuInstanceProfileInfoV": _profile_info,
     }
 )

@@ -1,0 +1,38 @@
+"""What to say and to advise when the NVIDIA driver cannot be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpu_core.devices.model import Fault
+
+_REASONS = {
+    "DRIVER_NOT_LOADED": "The kernel driver is not loaded; load it with `modprobe nvidia` on the node.",
+    "LIB_RM_VERSION_MISMATCH": "The library and the kernel driver are of different versions; reload the driver or "
+    "reboot the node.",
+    "NO_PERMISSION": "This process may not use the driver's device nodes; check the container's security context.",
+    "GPU_IS_LOST": "A GPU fell off the bus; reset it or reboot the node.",
+}
+
+
+def not_started(fault: Fault) -> str:
+    """Return the message for a driver that is there and does not start."""
+    reason = _REASONS.get(fault.code, "Run `nvidia-smi` on the node to see whether the driver works there.")
+    return f"The NVIDIA driver does not start: {fault}. {reason}"
+
+
+def not_found(
+    library: str, *, driver_root: str | None, directories: Sequence[str], failures: Sequence[tuple[str, str]]
+) -> str:
+    """Return the message for a driver that is not there.
+
+    `failures` are the files that were tried, each with the loader's reason; the bare name of the library stands for
+    the loader's own search.
+    """
+    places = [] if driver_root is None else [f"the driver root {driver_root} ({', '.join(directories)})"]
+    broken = [f" {path} is there, but cannot be loaded: {reason}." for path, reason in failures if path != library]
+    return (
+        f"No NVIDIA driver was found: {library} is neither in {' nor in '.join([*places, 'the loader path'])}."
+        f"{''.join(broken)} Install the driver on the node, and give this container the NVIDIA runtime or the "
+        "driver's files; --simulated-node works without one."
+    ).replace("neither in the loader path", "not in the loader path")

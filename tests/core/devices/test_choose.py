@@ -1,0 +1,144 @@
+"""Opening the machine's own GPUs, where there are none, or what stands for them is broken."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gpu_core.config.words import DeviceDiscoveryStrategy
+from gpu_core.devices.advice import not_found
+from gpu_core.devices.choose import open_backend
+from gpu_core.devices.model import Gpu, Inventory, PciFacts, Platform
+from gpu_core.devices.node_files import MachineFiles
+from gpu_core.devices.nvml_library import LIBRARY, candidates, load
+from gpu_core.runtime.roots import Roots
+
+FOUND_FILE = "usr/lib64/libnvidia-ml.so.1"
+
+
+def pci_function(root: Path, address: str, driver: str, **files: str) -> None:
+    """Write a PCI function's folder as the kernel shows it."""
+    folder = root / "sys/bus/pci/devices" / address
+    folder.mkdir(parents=True)
+    bound = root / "sys/bus/pci/drivers" / driver
+    bound.mkdir(parents=True, exist_ok=True)
+    (folder / "driver").symlink_to(os.path.relpath(bound, folder))
+    known = {"vendor": "0x10de", "device": "0x20f1", "class": "0x030200", "numa_node": "-1", "config": "abc"}
+    for name, text in (known | files).items():
+        (folder / name).write_text(f"{text}\n")
+
+
+def test_the_driver_root_is_searched_before_the_loader_path(tmp_path: Path) -> None:
+    for directory in ("lib64", "usr/lib/x86_64-linux-gnu", "usr/lib64"):
+        (tmp_path / directory).mkdir(parents=True)
+        (tmp_path / directory / LIBRARY).touch()
+    assert candidates(str(tmp_path)) == (
+        f"{tmp_path}/usr/lib64/{LIBRARY}",
+        f"{tmp_path}/usr/lib/x86_64-linux-gnu/{LIBRARY}",
+        f"{tmp_path}/lib64/{LIBRARY}",
+        LIBRARY,
+    )
+
+
+def test_a_driver_root_without_the_library_and_no_driver_root_leave_the_loader_path(tmp_path: Path) -> None:
+    assert candidates(str(tmp_path)) == (LIBRARY,)
+    assert candidates(None) == (LIBRARY,)
+
+
+def test_a_file_that_is_no_library_is_named_with_the_reason(tmp_path: Path) -> None:
+    broken = tmp_path / LIBRARY
+    broken.write_text("no library")
+    library, failures = load([str(broken)])
+    assert library is None
+    assert [path for path, _ in failures] == [str(broken)]
+    assert "file too short" in failures[0][1] or "invalid ELF header" in failures[0][1]
+
+
+@pytest.mark.parametrize(
+    ("driver_root", "failures", "expected"),
+    [
+        pytest.param(None, [], "is not in the loader path.", id="the loader path alone"),
+        pytest.param("/driver-root", [], "neither in the driver root /driver-root (/a, /b) nor in", id="both"),
+        pytest.param("/r", [("/r/a/lib.so", "no ELF")], "/r/a/lib.so is there, but cannot be loaded: no", id="one"),
+        pytest.param(None, [("lib.so", "cannot open")], "the loader path. Install", id="what the loader does not find"),
+    ],
+)
+def test_a_missing_driver_is_described(driver_root: str | None, failures: list[tuple[str, str]], expected: str) -> None:
+    message = not_found("lib.so", driver_root=driver_root, directories=["/a", "/b"], failures=failures)
+    assert expected in message
+
+
+def test_gpus_bound_to_vfio_are_read_from_sysfs(tmp_path: Path) -> None:
+    window = "0x0000000100000000 0x00000001ffffffff 0x000000000014220c"
+    small = "0x00000000f0000000 0x00000000f0ffffff 0x0000000000040200"
+    pci_function(tmp_path, "0000:17:00.0", "vfio-pci", numa_node="1", resource=f"{small}\n{window}\njunk")
+    pci_function(tmp_path, "0000:07:00.0", "vfio-pci", device="0x1eb8")
+    pci_function(tmp_path, "0000:27:00.0", "nvidia")
+    pci_function(tmp_path, "0000:37:00.0", "vfio-pci", **{"class": "0x040300"})
+    pci_function(tmp_path, "0000:47:00.0", "vfio-pci", physfn="")
+    database = tmp_path / "usr/share/misc/pci.ids"
+    database.parent.mkdir(parents=True)
+    database.write_text("10de  NVIDIA Corporation\n\t20f1  GA100 [A100 PCIe 40GB]\n")
+    opened = open_backend(strategy=DeviceDiscoveryStrategy.VFIO, roots=Roots(root=tmp_path))
+
+    def facts(address: str, device: int, numa_node: int | None) -> PciFacts:
+        return PciFacts(
+            address=address, vendor=0x10DE, device=device, class_code=0x030200, numa_node=numa_node, config=b"abc\n"
+        )
+
+    assert opened.read(links=True) == Inventory(
+        platform=Platform.VFIO,
+        mig_minors_known=False,
+        gpus=(
+            Gpu(
+                index=0,
+                uuid="0000:07:00.0",
+                name="UNKNOWN_DEVICE",
+                pci_bus_id="0000:07:00.0",
+                pci=facts("0000:07:00.0", 0x1EB8, None),
+            ),
+            Gpu(
+                index=1,
+                uuid="0000:17:00.0",
+                name="GA100 [A100 PCIe 40GB]",
+                pci_bus_id="0000:17:00.0",
+                pci=facts("0000:17:00.0", 0x20F1, 1),
+                numa_node=1,
+                memory=4 << 30,
+            ),
+        ),
+    )
+    assert opened.monitor() is None
+    opened.close()
+
+
+def test_a_machine_without_a_pci_bus_has_no_gpus_for_virtual_machines(tmp_path: Path) -> None:
+    opened = open_backend(strategy=DeviceDiscoveryStrategy.VFIO, roots=Roots(root=tmp_path))
+    assert opened.read() == Inventory(platform=Platform.VFIO, mig_minors_known=False)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("etc/nv_tegra_release", "# R36", True),
+        ("sys/devices/soc0/family", "Tegra\n", True),
+        ("sys/devices/soc0/family", "i.MX\n", False),
+        ("etc/os-release", "", False),
+    ],
+)
+def test_the_marks_of_tegra(tmp_path: Path, path: str, text: str, expected: bool) -> None:
+    file = tmp_path / path
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    assert MachineFiles(Roots(root=tmp_path)).has_tegra_files() is expected
+
+
+def test_mig_minors_and_pci_facts_come_from_the_machines_files(tmp_path: Path) -> None:
+    files = MachineFiles(Roots(root=tmp_path))
+    assert (files.mig_minors(), files.pci("0000:07:00.0")) == (None, None)
+    minors = tmp_path / "proc/driver/nvidia-caps/mig-minors"
+    minors.parent.mkdir(parents=True)
+    minors.write_text("config 1\ngpu0/gi3/access 30\ngpu0/gi3/ci0/access 31\njunk\n")
+    assert files.mig_minors() == {"gpu0/gi3/access": 30, "gpu0/gi3/ci0/access": 31}

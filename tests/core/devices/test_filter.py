@@ -1,0 +1,63 @@
+"""Which GPUs are managed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.devices.nodes import node, opened
+from gpu_core.config.model import DeviceFilter
+from gpu_core.devices.filter import apply
+from gpu_core.devices.model import Fault, Gpu, Inventory, PairLink, Platform, UnreadableGpu
+
+MODELS = ["Tesla T4", "NVIDIA A100-SXM4-40GB", "NVIDIA A100-SXM4-40GB", "NVIDIA L40S"]
+FOUR = Inventory(
+    platform=Platform.NVML,
+    gpus=tuple(
+        Gpu(index=index, uuid=f"GPU-{index}", name=name, pci_bus_id=f"00000000:0{index}:00.0")
+        for index, name in enumerate(MODELS)
+    ),
+    links=tuple(tuple(PairLink(nvlinks=10 * a + b) for b in range(4)) for a in range(4)),
+)
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "kept"),
+    [
+        pytest.param((), (), [0, 1, 2, 3], id="all without a filter"),
+        pytest.param(("GPU-2",), (), [2], id="by UUID"),
+        pytest.param(("0", "3"), (), [0, 3], id="by index"),
+        pytest.param((), ("0000:01:00.0",), [0, 2, 3], id="by the kernel's PCI address"),
+        pytest.param((), ("00000000:01:00.0",), [0, 2, 3], id="by NVML's PCI address"),
+        pytest.param(("*A100*",), (), [1, 2], id="by product"),
+        pytest.param(("A100",), (), [], id="a product is matched whole"),
+        pytest.param(("*",), ("Tesla*",), [1, 2, 3], id="exclude wins"),
+        pytest.param(("1",), ("1",), [], id="exclude wins over the same entry"),
+    ],
+)
+def test_a_filter_keeps(include: tuple[str, ...], exclude: tuple[str, ...], kept: list[int]) -> None:
+    found = apply(FOUR, DeviceFilter(include=include, exclude=exclude))
+    assert [gpu.index for gpu in found.gpus] == kept
+    assert found.links == tuple(tuple(FOUR.links[a][b] for b in kept) for a in kept)
+
+
+@pytest.mark.parametrize("name", ["DGX Display", "NVIDIA DGX Display"])
+def test_display_adapters_are_left_out_and_indices_keep_their_gaps(name: str) -> None:
+    display = {"name": name, "pci_class": 0x030000, "compute_capability": "7.5"}
+    with opened(node({"gpus": [{"model": "A30"}, display, {"model": "A30"}]})) as backend:
+        found = apply(backend.read(), DeviceFilter())
+    assert [gpu.index for gpu in found.gpus] == [0, 2]
+
+
+def test_a_gpu_without_a_name_is_no_product_and_no_address() -> None:
+    nameless = replace(FOUR.gpus[0], name=None, pci_bus_id=None)
+    found = replace(FOUR, gpus=(nameless,), links=())
+    assert apply(found, DeviceFilter(exclude=("*",))).gpus == (nameless,)
+    assert apply(found, DeviceFilter(exclude=("GPU-0",))).gpus == ()
+
+
+def test_an_unreadable_gpu_is_known_by_its_index_only() -> None:
+    lost = tuple(UnreadableGpu(index=index, fault=Fault(call="DeviceGetUUID", code="UNKNOWN")) for index in (0, 1))
+    found = apply(replace(FOUR, gpus=(), links=(), unreadable=lost), DeviceFilter(exclude=("1",)))
+    assert found.unreadable == lost[:1]

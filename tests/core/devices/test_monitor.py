@@ -1,0 +1,167 @@
+"""Events and probes of simulated GPUs, through the real NVML binding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.devices.nodes import node, opened, say, topology
+from gpu_core.devices.events import DeviceEvent, EventKind, HealthMonitor, Probe, RecoveryAction, Watch
+from gpu_core.devices.model import Fault, Gpu
+from gpu_core.errors import NvmlCallError
+
+GPUS = {"gpus": [{"model": "A100-SXM4-40GB", "count": 2, "recovery": "none"}]}
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    """Return an empty file of things that happen."""
+    path = tmp_path / "events"
+    path.touch()
+    return path
+
+
+@pytest.fixture
+def watched(events: Path) -> Iterator[tuple[HealthMonitor, tuple[Gpu, ...]]]:
+    """Watch two GPUs."""
+    with opened(node(GPUS), events) as backend:
+        gpus = backend.read().gpus
+        monitor = backend.monitor()
+        assert monitor is not None
+        assert [monitor.watch(gpu) for gpu in gpus] == [Watch.WATCHED, Watch.WATCHED]
+        yield monitor, gpus
+        monitor.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        pytest.param("xid=79", {"kind": EventKind.XID, "data": 79}, id="an XID of the whole GPU"),
+        pytest.param(
+            "xid=94 gi=7 ci=0",
+            {"kind": EventKind.XID, "data": 94, "gpu_instance": 7, "compute_instance": 0},
+            id="an XID of a MIG device",
+        ),
+        pytest.param(
+            "xid=94 gi=7", {"kind": EventKind.XID, "data": 94, "gpu_instance": 7}, id="an XID of a GPU instance"
+        ),
+        pytest.param("type=2 data=1", {"kind": EventKind.DOUBLE_BIT_ECC, "data": 1}, id="a double-bit ECC error"),
+        pytest.param("type=1 data=3", {"kind": EventKind.SINGLE_BIT_ECC, "data": 3}, id="a single-bit ECC error"),
+    ],
+)
+def test_an_event_arrives(
+    watched: tuple[HealthMonitor, tuple[Gpu, ...]], events: Path, line: str, expected: dict[str, object]
+) -> None:
+    monitor, gpus = watched
+    say(events, f"event 1 {line}")
+    assert monitor.wait(5) == DeviceEvent(gpu_uuid=gpus[1].uuid, **expected)  # type: ignore[arg-type]
+    assert monitor.wait(0) is None
+
+
+def test_an_event_for_all_gpus_arrives_once_for_each(
+    watched: tuple[HealthMonitor, tuple[Gpu, ...]], events: Path
+) -> None:
+    monitor, gpus = watched
+    say(events, "event * xid=48")
+    arrived = [monitor.wait(5) for _ in gpus]
+    assert [event and event.gpu_uuid for event in arrived] == [gpu.uuid for gpu in gpus]
+
+
+def test_an_event_whose_gpu_is_not_told_has_no_uuid(
+    watched: tuple[HealthMonitor, tuple[Gpu, ...]], events: Path
+) -> None:
+    monitor, _ = watched
+    say(events, "fail DeviceGetUUID * UNKNOWN", "event 0 xid=79")
+    assert monitor.wait(5) == DeviceEvent(kind=EventKind.XID, gpu_uuid=None, data=79)
+
+
+def test_a_type_that_nobody_asked_for_does_not_arrive(
+    watched: tuple[HealthMonitor, tuple[Gpu, ...]], events: Path
+) -> None:
+    monitor, gpus = watched
+    say(events, "event 0 type=16", "event 1 xid=79")
+    arrived = monitor.wait(5)
+    assert arrived is not None
+    assert arrived.gpu_uuid == gpus[1].uuid
+
+
+def test_a_wait_that_fails_says_with_which_code(watched: tuple[HealthMonitor, tuple[Gpu, ...]], events: Path) -> None:
+    monitor, _ = watched
+    say(events, "fail EventSetWait * UNKNOWN count=1")
+    with pytest.raises(NvmlCallError) as caught:
+        monitor.wait(5)
+    assert (caught.value.call, caught.value.code) == ("EventSetWait", "UNKNOWN")
+    assert monitor.wait(0) is None
+
+
+def test_a_gpu_without_events_is_not_supported_and_its_neighbour_is_watched() -> None:
+    with opened(topology("noevents")) as backend:
+        monitor = backend.monitor()
+        assert monitor is not None
+        assert [monitor.watch(gpu) for gpu in backend.read().gpus] == [Watch.UNSUPPORTED, Watch.WATCHED]
+        monitor.close()
+
+
+@pytest.mark.parametrize("call", ["DeviceGetHandleByUUID", "DeviceGetSupportedEventTypes", "DeviceRegisterEvents"])
+def test_a_gpu_that_cannot_be_watched_says_why(events: Path, call: str) -> None:
+    with opened(node(GPUS), events) as backend:
+        gpus = backend.read().gpus
+        say(events, f"fail {call} 0 GPU_IS_LOST")
+        monitor = backend.monitor()
+        assert monitor is not None
+        answers = [monitor.watch(gpu) for gpu in gpus]
+        monitor.close()
+    assert answers == [Fault(call=call, code="GPU_IS_LOST"), Watch.WATCHED]
+
+
+@pytest.mark.parametrize("call", ["DeviceGetSupportedEventTypes", "DeviceRegisterEvents"])
+def test_events_that_are_not_supported_are_no_fault(events: Path, call: str) -> None:
+    say(events, f"fail {call} 0 NOT_SUPPORTED")
+    with opened(node(GPUS), events) as backend:
+        monitor = backend.monitor()
+        assert monitor is not None
+        assert monitor.watch(backend.read().gpus[0]) is Watch.UNSUPPORTED
+        monitor.close()
+
+
+def test_without_an_event_set_there_is_no_monitor(events: Path) -> None:
+    say(events, "fail EventSetCreate * INSUFFICIENT_RESOURCES")
+    with opened(node(GPUS), events) as backend, pytest.raises(NvmlCallError, match="EventSetCreate"):
+        backend.monitor()
+
+
+def test_a_gpu_answers_what_recovery_it_needs(watched: tuple[HealthMonitor, tuple[Gpu, ...]], events: Path) -> None:
+    monitor, gpus = watched
+    actions = ["none", "reset", "reboot", "drain-p2p", "drain-reset", "17", "unsupported"]
+    answers = []
+    for action in actions:
+        say(events, f"recovery 0 {action}")
+        answers.append(monitor.probe(gpus[0]))
+    expected = [*list(RecoveryAction)[:5], RecoveryAction.UNKNOWN, None]
+    assert answers == [Probe(fault=None, recovery=action) for action in expected]
+    assert monitor.probe(gpus[1]) == Probe(fault=None, recovery=RecoveryAction.NONE)
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        (
+            "fail DeviceGetMemoryInfo 0 GPU_IS_LOST",
+            Fault(call="DeviceGetMemoryInfo", code="GPU_IS_LOST"),
+        ),
+        ("fail DeviceGetMemoryInfo 0 NOT_SUPPORTED", None),
+        ("fail DeviceGetHandleByUUID 0 GPU_IS_LOST", Fault(call="DeviceGetHandleByUUID", code="GPU_IS_LOST")),
+        ("remove 0", Fault(call="DeviceGetHandleByUUID", code="NOT_FOUND")),
+    ],
+)
+def test_a_probe_asks_the_gpu_itself(
+    watched: tuple[HealthMonitor, tuple[Gpu, ...]], events: Path, line: str, fault: Fault | None
+) -> None:
+    monitor, gpus = watched
+    say(events, line)
+    assert monitor.probe(gpus[0]).fault == fault
+    assert monitor.probe(gpus[1]).answers
+    say(events, "heal * 0", "add 0")
+    assert monitor.probe(gpus[0]).answers
