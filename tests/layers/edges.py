@@ -65,7 +65,7 @@ EDGES = frozenset(
         "device_plugin.health_loop",
         "device_plugin.kubelet",
         "device_plugin.listener",
-        "device_plugin.mps_ready",
+        "device_plugin.mps_watch",
         "device_plugin.node",
         "device_plugin.node_health",
         "device_plugin.plugins",

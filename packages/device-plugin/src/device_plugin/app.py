@@ -19,6 +19,7 @@ from gpu_core.config.settings import PluginSettings
 from gpu_core.config.words import LogFormat
 from gpu_core.devices.model import Inventory
 from gpu_core.errors import HardwareError, KubeletError, SuiteError
+from gpu_core.mps import MpsRoot
 from gpu_core.resources.health import HealthRules
 from gpu_core.runtime.config_file import ConfigFileWatch, DirectoriesWatch
 from gpu_core.runtime.counters import Counters
@@ -37,7 +38,7 @@ def run(loaded: Loaded[PluginSettings]) -> int:
     settings = loaded.settings
     configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level.value)
     events = EventQueue()
-    places = Places(kubelet=kubelet_places(settings))
+    places = Places(kubelet=kubelet_places(settings), mps=MpsRoot(settings.mps_root_ctr))
     with signals_to(events), running(loaded, node_source(settings), places, events, Counters()) as app:
         supervise(events, app.act, first=app.wait())
     return 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from device_plugin.hardware import Hardware
-from device_plugin.mps_ready import mps_obstacle
+from device_plugin.mps_watch import MpsWatch
 from device_plugin.node_health import NodeHealth, Observer
 from device_plugin.plan import plan_node
 from device_plugin.plugins import KubeletPlaces, Plugins
@@ -21,7 +21,7 @@ from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.devices.model import Fault, Inventory
 from gpu_core.errors import HardwareError, NvmlCallError
-from gpu_core.mps import CONTAINER_ROOT, DaemonPlan, MpsRoot
+from gpu_core.mps import CONTAINER_ROOT, MpsRoot
 from gpu_core.resources.health import HealthBook, HealthRules
 from gpu_core.resources.links import links_by_uuid
 from gpu_core.runtime.counters import Counters
@@ -56,9 +56,9 @@ class Node:
         self._settings = settings
         self._config = config
         self._counters = counters
-        self._daemons: tuple[DaemonPlan, ...] = ()
         self._health = NodeHealth(rules, changed=self._refresh, counters=counters, observers=observers, clock=clock)
-        self._plugins = Plugins(places.kubelet, self._book, ready=self._obstacle, counters=counters)
+        self._mps = MpsWatch(places.mps, self._health.unshareable)
+        self._plugins = Plugins(places.kubelet, self._book, ready=self._mps.ready, counters=counters)
         # The config may change, and the driver's root with it.
         self._hardware = Hardware(lambda: source.open(self._config), counters=counters)
 
@@ -90,8 +90,8 @@ class Node:
         plan = plan_node(managed, self._config)
         provisions = provide(managed, self._config, self._settings, self._source, self._places.cdi)
         links = links_by_uuid(managed)
-        self._daemons = plan.daemons
         self._health.inventory(managed)
+        self._mps.follow(plan.daemons)
         if self._health.book.rules.checks:
             self._hardware.watch(self._health, probe_interval=self._config.health.probe_interval.seconds)
         self._plugins.apply(
@@ -115,6 +115,7 @@ class Node:
     def stop(self) -> None:
         """Stop serving and let go of the driver."""
         self._plugins.stop()
+        self._mps.stop()
         self._hardware.close()
 
     def _book(self) -> HealthBook:
@@ -122,9 +123,6 @@ class Node:
 
     def _refresh(self) -> None:
         self._plugins.refresh()
-
-    def _obstacle(self, resource: str) -> str | None:
-        return mps_obstacle(self._daemons, resource, self._places.mps)
 
 
 _NO_DRIVER = Fault(call="Init", code="LIBRARY_NOT_FOUND")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from device_plugin.metrics import TRANSITIONS
 from gpu_core.devices.events import DeviceEvent, Probe, Watch
@@ -66,6 +66,10 @@ class NodeHealth:
     def probed(self, gpu: Gpu, probe: Probe) -> None:
         """Take note of a GPU's answer."""
         self._apply(lambda book, now: book.after_probe(gpu.uuid, probe, now))
+
+    def unshareable(self, reasons: Mapping[str, str]) -> None:
+        """Take note of which GPUs their MPS control daemons cannot share, each with the reason, and of no others."""
+        self._apply(lambda book, now: book.after_daemons(reasons, now))
 
     def _apply(self, step: Callable[[HealthBook, float], Changed]) -> None:
         with self._lock:

@@ -98,3 +98,9 @@ def kube_api_burst() -> Any:
     """Declare the setting `--kube-api-burst`."""
     doc = "Requests to the API server at once."
     return setting("kube-api-burst", ["KUBE_API_BURST"], doc, default=10, group=Group.CLUSTER)
+
+
+def mps_root_ctr() -> Any:
+    """Declare the setting `--mps-root-ctr`, for programs that work with MPS control daemons."""
+    doc = "Directory that MPS daemons and clients share, as this program's own container sees it."
+    return setting("mps-root-ctr", ["MPS_ROOT_CTR"], doc, default="/mps", group=Group.DEVICES, ours=True)

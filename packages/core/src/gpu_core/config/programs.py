@@ -100,7 +100,7 @@ DEVICE_PLUGIN: Program[PluginSettings] = Program(
         ("Take the settings from a file", "nvidia-device-plugin --config-file=/etc/gpu/config.yaml"),
         (
             "Look at eight simulated GPUs, without a kubelet",
-            "nvidia-device-plugin --simulated-node=dgx-a100 --kubelet-socket=",
+            "nvidia-device-plugin --simulated-node=a100x8 --kubelet-socket=",
         ),
         ("Check a file and show where each value comes from", "nvidia-device-plugin check-config config.yaml"),
     ),

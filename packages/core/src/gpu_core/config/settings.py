@@ -65,6 +65,7 @@ class PluginSettings(HardwareSettings):
         default=None,
         group=Group.DEVICES,
     )
+    mps_root_ctr: str = common_settings.mps_root_ctr()
     node_name: str = setting(
         "node-name",
         ["NODE_NAME"],
@@ -155,6 +156,8 @@ class GfdSettings(HardwareSettings):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MpsSettings(HardwareSettings):
     """The MPS control daemon's own settings."""
+
+    mps_root_ctr: str = common_settings.mps_root_ctr()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

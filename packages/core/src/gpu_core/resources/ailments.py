@@ -11,7 +11,7 @@ class Cause(StrEnum):
 
     An XID goes when the driver asks for no recovery, or never. Silence (no answer to a probe), blindness (its events
     cannot be watched) and a recovery action that the driver asks for go when they have ended. These four also take
-    quiet time. What could not be read goes as soon as it can be read.
+    quiet time. What could not be read goes as soon as it can be read, what MPS cannot share as soon as it can.
     """
 
     XID = "xid"
@@ -19,6 +19,7 @@ class Cause(StrEnum):
     UNWATCHED = "unwatched"
     ACTION = "action"
     UNREADABLE = "unreadable"
+    MPS = "mps"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

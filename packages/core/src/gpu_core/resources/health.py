@@ -111,6 +111,21 @@ class HealthBook:
         ledger, transitions = self.ledger.cure(units, causes=self._curable(probe), reason=reason, now=now)
         return replace(book, ledger=ledger), transitions
 
+    def after_daemons(self, reasons: Mapping[str, str], now: float) -> Changed:
+        """Return the book after the MPS control daemons were asked: by GPU, why it cannot be shared; all others can."""
+        if not self.rules.checks:
+            return self, ()
+        ledger, transitions = self.ledger, ()
+        for gpu in self.gpus:
+            reason = reasons.get(gpu.uuid)
+            if reason is not None:
+                ledger, changed = ledger.sicken([gpu.uuid], cause=Cause.MPS, reason=reason, now=now)
+            else:
+                cured = "its MPS control daemon works again"
+                ledger, changed = ledger.cure([gpu.uuid], causes=[Cause.MPS], reason=cured, now=now)
+            transitions += changed
+        return replace(self, ledger=ledger), transitions
+
     def after_inventory(self, inventory: Inventory, now: float) -> Changed:
         """Return the book after the node was read again.
 

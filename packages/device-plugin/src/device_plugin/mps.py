@@ -1,0 +1,59 @@
+"""Whether GPUs that are shared through MPS can be used: judged from what their control daemon left behind and says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpu_core.mps import DaemonPlan, shortcomings
+from gpu_core.mps.marks import read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What is known of one control daemon at a moment.
+
+    `mark` and `ready` are the texts of its own mark and of the readiness file, empty where these are missing or empty.
+    `illness` is what is wrong with its answer to the health question, None where it answers as it should.
+    """
+
+    mark: str
+    ready: str
+    illness: str | None
+
+    @property
+    def unmarked(self) -> bool:
+        """Whether the daemon answers and says nothing of what it runs with, as the original's."""
+        return self.illness is None and not self.mark and not self.ready
+
+
+def unusable(plan: DaemonPlan, digest: str, seen: Seen) -> Mapping[str, str]:
+    """Return the GPUs of a plan that cannot be used now, each with what keeps it.
+
+    `digest` is that of all plans of the node. What a daemon's own mark says goes before the readiness file, so that
+    one resource does not wait for another one's daemon. Without both, a daemon that answers is taken as it is.
+    """
+    if seen.illness is not None:
+        return dict.fromkeys(plan.uuids, seen.illness)
+    if seen.mark:
+        running = read(seen.mark)
+        return dict.fromkeys(plan.uuids, "it is starting") if running is None else shortcomings(running, plan)
+    if seen.ready and seen.ready != digest:
+        return dict.fromkeys(plan.uuids, "it runs with another config or for other GPUs than we have")
+    return {}
+
+
+def obstacle(plan: DaemonPlan, reasons: Mapping[str, str], *, waited: float, patience: float) -> str | None:
+    """Return why a resource is not served yet, as a sentence; None when at least one of its GPUs can be used.
+
+    `waited` and `patience` are seconds.
+    """
+    if len(reasons) < len(plan.gpus):
+        return None
+    reason = "; ".join(dict.fromkeys(reasons.values()))
+    if waited < patience:
+        return f"Waiting for the MPS control daemon: {reason}"
+    return (
+        f"The MPS control daemon was not ready within {patience:g} s and is still waited for: {reason}. See the log of "
+        "mps-control-daemon on this node, and whether both programs have the same config"
+    )
