@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from pathlib import Path
 
 import pytest
 
+from core.devices.nodes import node, say
 from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.advice import not_found
 from gpu_core.devices.choose import open_backend
 from gpu_core.devices.model import Gpu, Inventory, PciFacts, Platform
 from gpu_core.devices.node_files import MachineFiles
 from gpu_core.devices.nvml_library import LIBRARY, candidates, load
+from gpu_core.devices.simulated.library import SimulatedLibrary
+from gpu_core.devices.simulated.state import SimulatedState
+from gpu_core.errors import DriverMissingError, NvmlCallError
 from gpu_core.runtime.roots import Roots
 
-FOUND_FILE = "usr/lib64/libnvidia-ml.so.1"
+
+class Loader:
+    """A loader that knows some libraries, and has been asked for others."""
+
+    def __init__(self, **libraries: object) -> None:
+        self._libraries = libraries
+        self.asked: list[str] = []
+
+    def __call__(self, path: str) -> object:
+        self.asked.append(path)
+        try:
+            return self._libraries[path.partition(".")[0].rpartition("/")[2].replace("-", "_")]
+        except KeyError:
+            raise OSError(f"{path}: cannot open shared object file") from None
+
+
+def library(document: object, *happened: str, events: Path | None = None) -> SimulatedLibrary:
+    """Return the library of a node to which something happened."""
+    if events is not None:
+        say(events, *happened)
+    return SimulatedLibrary(SimulatedState(node(document), events))
 
 
 def pci_function(root: Path, address: str, driver: str, **files: str) -> None:
@@ -50,7 +75,7 @@ def test_a_driver_root_without_the_library_and_no_driver_root_leave_the_loader_p
 def test_a_file_that_is_no_library_is_named_with_the_reason(tmp_path: Path) -> None:
     broken = tmp_path / LIBRARY
     broken.write_text("no library")
-    library, failures = load([str(broken)])
+    library, failures = load([str(broken)], ctypes.CDLL)
     assert library is None
     assert [path for path, _ in failures] == [str(broken)]
     assert "file too short" in failures[0][1] or "invalid ELF header" in failures[0][1]
@@ -142,3 +167,56 @@ def test_mig_minors_and_pci_facts_come_from_the_machines_files(tmp_path: Path) -
     minors.parent.mkdir(parents=True)
     minors.write_text("config 1\ngpu0/gi3/access 30\ngpu0/gi3/ci0/access 31\njunk\n")
     assert files.mig_minors() == {"gpu0/gi3/access": 30, "gpu0/gi3/ci0/access": 31}
+
+
+T4 = {"gpus": [{"model": "T4"}]}
+ORIN = {"gpus": [{"name": "Orin (nvgpu)"}]}
+
+
+@pytest.mark.parametrize(
+    ("document", "dxcore", "platform"),
+    [(T4, False, Platform.NVML), (T4, True, Platform.WSL), (ORIN, False, Platform.TEGRA)],
+)
+def test_the_machines_platform_is_found(tmp_path: Path, document: object, dxcore: bool, platform: Platform) -> None:
+    loader = Loader(libnvidia_ml=library(document), **({"libdxcore": object()} if dxcore else {}))
+    opened = open_backend(strategy=DeviceDiscoveryStrategy.AUTO, roots=Roots(root=tmp_path), loader=loader)
+    found = opened.read()
+    opened.close()
+    assert (opened.platform, found.platform) == (platform, platform)
+
+
+def test_a_tegra_system_without_nvml_is_asked_through_cuda(tmp_path: Path) -> None:
+    release = tmp_path / "etc/nv_tegra_release"
+    release.parent.mkdir()
+    release.touch()
+    loader = Loader()
+    opened = open_backend(strategy=DeviceDiscoveryStrategy.AUTO, roots=Roots(root=tmp_path), loader=loader)
+    assert opened.platform is Platform.TEGRA
+    assert loader.asked[-1] == "libcuda.so.1"
+
+
+@pytest.mark.parametrize("strategy", [DeviceDiscoveryStrategy.AUTO, DeviceDiscoveryStrategy.NVML])
+def test_a_driver_that_comes_later_is_found(tmp_path: Path, strategy: DeviceDiscoveryStrategy) -> None:
+    roots = Roots(root=tmp_path)
+    with pytest.raises(DriverMissingError):
+        open_backend(strategy=strategy, roots=roots, driver_root_ctr="/driver-root", loader=Loader())
+    events = tmp_path / "events"
+    refusing = Loader(libnvidia_ml=library(T4, "fail Init * DRIVER_NOT_LOADED", events=events))
+    with pytest.raises(NvmlCallError) as caught:
+        open_backend(strategy=strategy, roots=roots, loader=refusing)
+    assert (caught.value.call, caught.value.code) == ("Init", "DRIVER_NOT_LOADED")
+    opened = open_backend(strategy=strategy, roots=roots, loader=Loader(libnvidia_ml=library(T4)))
+    assert [gpu.name for gpu in opened.read().gpus] == ["Tesla T4"]
+    opened.close()
+
+
+def test_a_gpu_whose_name_is_lost_is_no_tegra_chip(tmp_path: Path) -> None:
+    loader = Loader(libnvidia_ml=library(ORIN, "fail DeviceGetName 0 GPU_IS_LOST", events=tmp_path / "events"))
+    opened = open_backend(strategy=DeviceDiscoveryStrategy.AUTO, roots=Roots(root=tmp_path), loader=loader)
+    assert opened.platform is Platform.NVML
+    opened.close()
+
+
+def test_tegra_is_asked_through_cuda_when_told_to() -> None:
+    opened = open_backend(strategy=DeviceDiscoveryStrategy.TEGRA, loader=Loader(libcuda=object()))
+    assert [str(fault) for fault in opened.read().faults] == ["cuInit failed with FUNCTION_NOT_FOUND"]

@@ -184,3 +184,28 @@ def test_mig_devices_that_stay_keep_their_uuids_when_a_gpu_is_partitioned_anew(t
     assert [mig.profile for mig in after] == ["3g.20gb", "1g.5gb"]
     assert [mig.uuid for mig in after] == [before[0].uuid, before[2].uuid]
     assert (off.mig_enabled, off.mig_devices) == (False, ())
+
+
+@pytest.mark.parametrize("call", ["DeviceGetGpuInstanceById", "GpuInstanceGetInfo"])
+def test_a_mig_device_whose_profile_is_not_told_is_named_by_its_size(tmp_path: Path, call: str) -> None:
+    events = tmp_path / "events"
+    say(events, f"fail {call} 0 UNKNOWN")
+    with opened(topology("a100-mig-me"), events) as backend:
+        mig = backend.read().gpus[0].mig_devices[0]
+    assert (mig.profile, mig.faults) == ("1g.5gb", (Fault(call=call, code="UNKNOWN"),))
+
+
+def test_profiles_that_the_driver_does_not_list_leave_the_name_to_the_size(tmp_path: Path) -> None:
+    events = tmp_path / "events"
+    say(events, "fail DeviceGetGpuInstanceProfileInfo * FUNCTION_NOT_FOUND")
+    with opened(topology("a100-mig-mixed"), events) as backend:
+        gpu = backend.read().gpus[0]
+    assert [mig.profile for mig in gpu.mig_devices] == ["3g.20gb", "2g.10gb", "1g.5gb", "1g.5gb"]
+    assert [mig.faults for mig in gpu.mig_devices] == [()] * 4
+
+
+def test_an_older_driver_that_gives_profiles_no_names_is_understood(tmp_path: Path) -> None:
+    events = tmp_path / "events"
+    say(events, "fail DeviceGetGpuInstanceProfileInfo * FUNCTION_NOT_FOUND count=1")
+    with opened(topology("a100-mig-me"), events) as backend:
+        assert backend.read().gpus[0].mig_devices[0].profile == "1g.5gb+me"

@@ -91,6 +91,14 @@ def test_a_list_gives_each_gpu_of_an_entry_its_own() -> None:
     assert [(gpu.uuid, gpu.numa_node) for gpu in simulated.gpus] == [("GPU-a", 1), ("GPU-b", None)]
 
 
+def test_memory_may_be_given_in_bytes() -> None:
+    assert [gpu.memory for gpu in node({"gpus": [{"memory": "1000B"}, {"memory": 1}, {}]}).gpus] == [
+        1000,
+        1 << 20,
+        None,
+    ]
+
+
 def test_a_vgpu_tells_of_its_host_in_its_configuration_space() -> None:
     with opened(topology("vgpu")) as backend:
         pci = backend.read().gpus[0].pci

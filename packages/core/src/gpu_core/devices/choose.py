@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.advice import not_found
@@ -29,12 +31,14 @@ def open_backend(
     strategy: DeviceDiscoveryStrategy,
     driver_root_ctr: str | None = None,
     roots: Roots | None = None,
+    loader: Callable[[str], Any] = ctypes.CDLL,
     simulated: SimulatedNode | None = None,
     simulated_events: Path | None = None,
 ) -> Backend:
     """Return an open backend.
 
-    `driver_root_ctr` is the driver root as this process sees it; None leaves the search to the loader. Raises
+    `driver_root_ctr` is the driver root as this process sees it; None leaves the search to the
+    `loader`, which opens a library by name or path. Raises
     DriverMissingError where no driver is found, and NvmlCallError where it is there and does not start. Every call
     looks for the library anew, so that a driver that comes later is found.
     """
@@ -44,11 +48,11 @@ def open_backend(
     if strategy is DeviceDiscoveryStrategy.VFIO:
         return VfioBackend(files.vfio_functions, files.device_names)
     if strategy is DeviceDiscoveryStrategy.TEGRA:
-        return TegraBackend(load_cuda())
-    library, failures = load(candidates(driver_root_ctr))
+        return TegraBackend(load_cuda(loader))
+    library, failures = load(candidates(driver_root_ctr), loader)
     backend: NvmlBackend | None = None
     refused: NvmlCallError | None = None
-    dxcore = _loads(_DXCORE)
+    dxcore = _loads(_DXCORE, loader)
     if library is not None:
         try:
             backend = NvmlBackend(library, files, Platform.WSL if dxcore else Platform.NVML)
@@ -64,7 +68,7 @@ def open_backend(
     if platform is Platform.TEGRA:
         if backend is not None:
             backend.close()
-        return TegraBackend(load_cuda())
+        return TegraBackend(load_cuda(loader))
     if backend is not None:
         return backend
     if refused is not None:
@@ -73,9 +77,9 @@ def open_backend(
     raise DriverMissingError(message)
 
 
-def _loads(library: str) -> bool:
+def _loads(library: str, loader: Callable[[str], Any]) -> bool:
     try:
-        ctypes.CDLL(library)
+        loader(library)
     except OSError:
         return False
     return True

@@ -101,9 +101,9 @@ class CudaLibrary:
         return None if code == _SUCCESS else Fault(call=function, code=_CODES.get(code, f"CODE_{code}"))
 
 
-def load_cuda() -> Cuda:
-    """Return libcuda where the loader finds it."""
+def load_cuda(loader: Callable[[str], Any]) -> Cuda:
+    """Return libcuda, or what stands for it where the loader raises OSError."""
     try:
-        return CudaLibrary(ctypes.CDLL(LIBRARY))
+        return CudaLibrary(loader(LIBRARY))
     except OSError:
         return MissingCuda()

@@ -6,8 +6,7 @@ driver root of a driver container is honoured, and how a simulated node takes th
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +33,15 @@ def candidates(driver_root: str | None) -> tuple[str, ...]:
     return (*(str(path) for path in paths if path.exists()), LIBRARY)
 
 
-def load(paths: Iterable[str]) -> tuple[Any | None, tuple[tuple[str, str], ...]]:
-    """Return the first library that loads, None when none does, and each path before it with the loader's reason."""
+def load(paths: Iterable[str], loader: Callable[[str], Any]) -> tuple[Any | None, tuple[tuple[str, str], ...]]:
+    """Return the first library that loads, None when none does, and each path before it with the reason.
+
+    `loader` raises OSError for a library that cannot be loaded.
+    """
     failures: list[tuple[str, str]] = []
     for path in paths:
         try:
-            return ctypes.CDLL(path), tuple(failures)
+            return loader(path), tuple(failures)
         except OSError as error:
             failures.append((path, str(error)))
     return None, tuple(failures)

@@ -103,10 +103,6 @@ class SimulatedNode:
     imex_channels: tuple[int, ...] = ()
     cuda_device: CudaDevice | None = None
 
-    def pci(self, address: str) -> PciFacts | None:
-        """Return what sysfs would hold of a PCI function, by the kernel's address."""
-        return next((facts for facts in self.pci_functions() if facts.address == address), None)
-
     def pci_functions(self) -> tuple[PciFacts, ...]:
         """Return the NVIDIA functions on the PCI bus, by address."""
         found = (pci_facts(gpu) for gpu in self.gpus)
