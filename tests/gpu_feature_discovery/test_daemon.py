@@ -2,95 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from fakes.api_faults import Refuse
-from fakes.api_objects import Key
-from fakes.api_server import ApiServer
-from fakes.kubeconfig import write_kubeconfig
-from gpu_cluster import UnauthorizedError
-from gpu_core.config.load import load
-from gpu_core.config.programs import GPU_FEATURE_DISCOVERY
-from gpu_core.errors import HardwareError, UsageError
-from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.events import EventQueue
-from gpu_core.runtime.logs import configure
-from gpu_core.runtime.supervise import Actions
-from gpu_feature_discovery.daemon import FAILURES, LABELS, PASSES, Daemon
-
-NODE = """
-machine: Box
-gpus:
-  - {name: NVIDIA L40S, count: 2, memory: 46068, compute_capability: "8.9"}
-"""
-
-
-class Bench:
-    """A daemon on a simulated node, with a clock that only the test moves."""
-
-    def __init__(self, tmp_path: Path, *argv: str) -> None:
-        self.log = io.StringIO()
-        configure(json=True, stream=self.log)
-        self.time = 0.0
-        self.clock_is_broken = False
-        self.node = tmp_path / "node.yaml"
-        self.node.write_text(NODE)
-        self.happenings = tmp_path / "events"
-        self.happenings.touch()
-        self.config = tmp_path / "config.yaml"
-        self.config.touch()
-        self.output = tmp_path / "gfd"
-        self.events = EventQueue()
-        self.counters = Counters()
-        self.argv = [
-            f"--simulated-node={self.node}",
-            f"--simulated-events={self.happenings}",
-            f"--config-file={self.config}",
-            *(argv or ("--publish=file", f"--output-file={self.output}")),
-        ]
-        self.daemon = self.start()
-
-    def start(self) -> Daemon:
-        return Daemon(
-            load(GPU_FEATURE_DISCOVERY, self.argv, {}),
-            self.events,
-            clock=lambda: self.time,
-            now=self.now,
-            counters=self.counters,
-        )
-
-    def now(self) -> float:
-        if self.clock_is_broken:
-            raise OSError("no clock")
-        return 1_700_000_000 + self.time
-
-    def happen(self, line: str) -> None:
-        with self.happenings.open("a") as file:
-            file.write(f"{line}\n")
-
-    def step(self, seconds: float = 0.0, **actions: Any) -> float | None:
-        self.time += seconds
-        return self.daemon.act(Actions(**actions))
-
-    def labels(self) -> dict[str, str]:
-        lines = (line.partition("=") for line in self.output.read_text().splitlines())
-        return {key.removeprefix("nvidia.com/"): value for key, _, value in lines}
-
-    def logged(self, level: str) -> list[str]:
-        lines = (json.loads(line) for line in self.log.getvalue().splitlines())
-        return [line["event"] for line in lines if line["level"] == level]
-
-    def counted(self) -> dict[str, float]:
-        return {
-            " ".join([sample.metric.name, *(value for _, value in sample.labels)]): sample.value
-            for sample in self.counters.snapshot()
-        }
+from fakes.gfd_bench import Bench
+from gpu_core.errors import HardwareError
+from gpu_feature_discovery.daemon import FAILURES, PASSES
 
 
 @pytest.fixture
@@ -266,49 +185,3 @@ def test_a_configuration_that_turns_to_one_shot_ends_the_program_and_leaves_the_
         bench.step(reload=("SIGHUP",))
         assert len(bench.events.take(0)) == 1
     assert bench.output.exists()
-
-
-def test_a_destination_without_its_node_is_an_error_at_start(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="NODE_NAME"):
-        Bench(tmp_path, "--publish=nodefeature")
-
-
-@pytest.fixture
-def server() -> Iterator[ApiServer]:
-    with ApiServer() as running:
-        yield running
-
-
-def cluster_bench(tmp_path: Path, server: ApiServer, *argv: str) -> Bench:
-    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", server.url)
-    return Bench(
-        tmp_path, "--node-name=node-a", "--namespace=gpu", f"--kubeconfig={kubeconfig}", "--kube-api-qps=0", *argv
-    )
-
-
-def test_a_refusing_api_server_is_asked_again_and_never_ends_the_program(tmp_path: Path, server: ApiServer) -> None:
-    bench = cluster_bench(tmp_path, server)
-    server.misbehave(Refuse(503, retry_after=2))
-    server.misbehave(Refuse(403), times=2)
-    waits = [bench.step(), bench.step(5), bench.step(5), bench.step(5)]
-    assert all(wait is not None and wait > 0 for wait in waits)
-    feature = server.store.get(Key("nfd.k8s-sigs.io/nodefeatures", "gpu", "nvidia-features-for-node-a"))
-    assert feature["spec"]["labels"]["nvidia.com/gpu.count"] == "2"
-    assert bench.counted()[LABELS.name] == len(feature["spec"]["labels"])
-
-
-def test_a_token_that_stays_refused_ends_the_program(tmp_path: Path, server: ApiServer) -> None:
-    bench = cluster_bench(tmp_path, server)
-    server.misbehave(Refuse(401), times=2)
-    bench.step()
-    with pytest.raises(UnauthorizedError):
-        bench.step(5)
-
-
-def test_labels_go_to_the_node_while_the_cluster_has_no_node_features(tmp_path: Path, server: ApiServer) -> None:
-    server.put_node("node-a")
-    server.misbehave(Refuse(404), path="nodefeatures", times=2)
-    bench = cluster_bench(tmp_path, server, "--publish-fallback=node")
-    bench.step()
-    assert server.node("node-a")["metadata"]["labels"]["nvidia.com/gpu.count"] == "2"
-    assert "Until then the labels go to Node node-a." in bench.logged("warning")[0]
