@@ -42,11 +42,23 @@ test: .venv/.synced ## Run the tests on every core (TESTS=path, OPTIONS='--lf -x
 	$(PYTEST) $(OPTIONS) $(TESTS)
 
 .PHONY: check
-check: .venv/.synced ## Style, types, layers, generated files and documentation, without the other tests
+check: check-style check-types check-layers check-generated ## All checks but the tests; `make -k check` goes on after a failure
+
+.PHONY: check-style
+check-style: .venv/.synced
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
+
+.PHONY: check-types
+check-types: .venv/.synced
 	$(BIN)/mypy packages tests scripts
+
+.PHONY: check-layers
+check-layers: .venv/.synced
 	$(BIN)/pytest -q tests/layers
+
+.PHONY: check-generated
+check-generated: .venv/.synced
 	for script in protos config_docs chart_docs manifests; do $(BIN)/python scripts/$$script.py --check || exit; done
 
 .PHONY: format

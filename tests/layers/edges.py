@@ -15,6 +15,8 @@ EDGES = frozenset(
         "gpu_core.cdi.search",
         "gpu_core.cdi.write",
         # core: the driver and the node's files, real and simulated
+        "gpu_core.devices.choose",
+        "gpu_core.devices.libcuda",
         "gpu_core.devices.node_files",
         "gpu_core.devices.nvml",
         "gpu_core.devices.nvml_calls",
@@ -23,24 +25,25 @@ EDGES = frozenset(
         "gpu_core.devices.nvml_links",
         "gpu_core.devices.nvml_mig",
         "gpu_core.devices.nvml_monitor",
-        "gpu_core.devices.simulated.library",
-        "gpu_core.devices.simulated.state",
-        # core: files, processes, threads and signals
-        "gpu_core.devices.choose",
-        "gpu_core.devices.libcuda",
         "gpu_core.devices.simulated.backend",
-        "gpu_core.devices.simulated.handles",
         "gpu_core.devices.simulated.c_values",
         "gpu_core.devices.simulated.event_calls",
         "gpu_core.devices.simulated.files",
         "gpu_core.devices.simulated.gpu_calls",
+        "gpu_core.devices.simulated.handles",
+        "gpu_core.devices.simulated.library",
         "gpu_core.devices.simulated.link_calls",
         "gpu_core.devices.simulated.mig_calls",
+        "gpu_core.devices.simulated.state",
+        # core: files, processes, threads, signals and the network
         "gpu_core.runtime.config_file",
         "gpu_core.runtime.counters",
         "gpu_core.runtime.files",
+        "gpu_core.runtime.http",
         "gpu_core.runtime.links",
+        "gpu_core.runtime.operation",
         "gpu_core.runtime.process",
+        "gpu_core.runtime.process_facts",
         "gpu_core.runtime.published",
         "gpu_core.runtime.signals",
         # access to the Kubernetes API
@@ -76,8 +79,6 @@ EDGES = frozenset(
         "device_plugin.sockets",
         "device_plugin.source",
         "device_plugin.streams",
-        "device_plugin.servicer",
-        "device_plugin.streams",
         # gpu-feature-discovery
         "gpu_feature_discovery.cli",
         "gpu_feature_discovery.daemon",
@@ -88,6 +89,8 @@ EDGES = frozenset(
         # mps-control-daemon
         "mps_control_daemon.compute_mode",
         "mps_control_daemon.daemon",
+        "mps_control_daemon.logs",
+        "mps_control_daemon.processes",
         "mps_control_daemon.selinux",
     }
 )

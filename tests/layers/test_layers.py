@@ -21,7 +21,7 @@ DISK = frozenset(
     {
         *("open", "read_text", "read_bytes", "write_text", "write_bytes"),
         *("exists", "is_file", "is_dir", "is_char_device", "is_symlink", "is_socket", "stat", "lstat", "readlink"),
-        *("iterdir", "glob", "rglob", "mkdir", "touch", "unlink", "rmdir", "chmod", "symlink_to", "resolve"),
+        *("iterdir", "glob", "rglob", "mkdir", "touch", "unlink", "rmdir", "chmod", "symlink_to"),
     }
 )
 SHIPPED = sorted(name for name in modules() if name.partition(".")[0] != DEMO)
