@@ -25,9 +25,11 @@ def test_a_missing_file_is_waited_for_and_applied_when_it_appears(make_node: Mak
     node.stop()
     counted = {sample.metric.name: sample.value for sample in node.counters.snapshot()}
     assert counted == {
+        "config_manager_config_as_asked": 1.0,
         "config_manager_configs_applied_total": 2.0,
         "config_manager_configs_refused_total": 1.0,
         "config_manager_signals_total": 2.0,
+        "gpu_suite_config_info": 1.0,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -138,6 +138,18 @@ class Node:
         """Put an event into config-manager's queue."""
         assert self._app is not None
         self._app.events.put(event)
+
+    @property
+    def http_port(self) -> int | None:
+        """Where config-manager answers HTTP requests."""
+        return None if self._app is None else self._app.http_port
+
+    def wait_until(self, condition: Callable[[], object]) -> None:
+        """Wait until something outside of the API server is so."""
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end
+            time.sleep(0.01)
 
     def stop(self) -> None:
         self.put(Stop("test"))

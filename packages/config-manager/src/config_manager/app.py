@@ -16,15 +16,20 @@ from config_manager.agenda import SETTLE, Agenda
 from config_manager.choose import Rules
 from config_manager.loop import Crashed, Event, FilesChanged, Loop
 from config_manager.report import Log, Reporter
+from config_manager.standing import checks, view
 from config_manager.switch import Switch, Task
 from config_manager.watch import NodeWatch
 from gpu_cluster import Backoff, Cluster, connect
 from gpu_cluster.node_events import NodeEvents
 from gpu_core.config.settings import ConfigManagerSettings
 from gpu_core.errors import UsageError
+from gpu_core.page.program import ProgramView, program_document, program_page
+from gpu_core.runtime.build import version
 from gpu_core.runtime.config_file import DirectoriesWatch
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.links import places
+from gpu_core.runtime.operation import Operation, operated
+from gpu_core.runtime.probes import Pulse
 
 PATIENCE = 30.0
 """How many seconds a process to signal is looked for."""
@@ -82,6 +87,8 @@ class App:
         self._log = log
         self._counters = counters
         self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self.http_port: int | None = None
+        """Where HTTP requests are answered while it runs, None where nobody asked for that."""
 
     def run(self) -> None:
         """Run until the end, or once. Raises SuiteError for what cannot be waited for."""
@@ -98,25 +105,42 @@ class App:
         nodes = self._node_watch(cluster)
         thread = threading.Thread(target=self._follow, args=(nodes,), name="node-watch", daemon=True)
         poster = self._poster(cluster)
+        reporter = Reporter(self._log, self._counters, poster, label=settings.node_label)
+        pulse = Pulse(around.clock)
         loop = Loop(
             Switch(task, kill=around.kill),
             self.events,
-            Reporter(self._log, self._counters, poster, label=settings.node_label),
+            reporter,
             agenda=Agenda(settle=around.settle),
             clock=around.clock,
+            pulse=pulse,
             programs=settings.process_to_signal,
             once=settings.oneshot,
         )
-        files.start()
-        thread.start()
-        try:
-            loop.run()
-        finally:
-            nodes.stop()
-            files.stop()
-            if poster is not None:
-                poster.close()
-            cluster.close()
+        with operated(settings.metrics_address, self._operation(reporter, pulse)) as self.http_port:
+            files.start()
+            thread.start()
+            try:
+                loop.run()
+            finally:
+                nodes.stop()
+                files.stop()
+                if poster is not None:
+                    poster.close()
+                cluster.close()
+
+    def _operation(self, reporter: Reporter, pulse: Pulse) -> Operation:
+        def shown() -> ProgramView:
+            return view(reporter.standing, node=self._settings.node_name, version=version(), now=time.time())
+
+        return Operation(
+            program="config-manager",
+            counters=self._counters,
+            pulse=pulse,
+            ready=lambda: checks(reporter.standing),
+            page=lambda: program_page(shown()),
+            document=lambda: program_document(shown()),
+        )
 
     def _poster(self, cluster: Cluster) -> NodeEvents | None:
         if not self._settings.node_events:

@@ -13,6 +13,7 @@ from config_manager.switch import GivenUp, Switch
 from config_manager.watch import Following, LabelSeen, NodeGone, Report, Trouble
 from gpu_core.errors import ConfigError
 from gpu_core.runtime.events import Reload, Stop
+from gpu_core.runtime.probes import Pulse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,7 @@ class Loop:
         *,
         agenda: Agenda,
         clock: Callable[[], float],
+        pulse: Pulse,
         programs: str,
         once: bool,
     ) -> None:
@@ -52,6 +54,7 @@ class Loop:
         self._reporter = reporter
         self._agenda = agenda
         self._clock = clock
+        self._pulse = pulse
         self._programs = programs
         self._once = once
         self._label: LabelSeen | None = None
@@ -60,7 +63,8 @@ class Loop:
     def run(self) -> None:
         """Run to the end. With `once`, raises ConfigError for what would be waited for otherwise."""
         while True:
-            self._act()
+            with self._pulse.turn():
+                self._act()
             if self._once and self._looked and self._switch.deliver_at is None:
                 return
             wait = earliest(self._clock(), self._agenda.look_at, self._switch.deliver_at)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from typing import Any, Protocol, assert_never
 
 from config_manager import metrics
 from config_manager.plan import Keep
+from config_manager.standing import Standing
 from config_manager.switch import Delivery, GivenUp, NotYet, Settled, Signalled
 from config_manager.watch import LabelSeen, NodeGone, Sighting, Trouble
 from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.suite_metrics import CONFIG
 
 
 class Log(Protocol):
@@ -40,20 +44,26 @@ class Reporter:
         self._problem = ""
         self._trouble = ""
         self._searching = False
+        self.standing = Standing()
+        """What is true now, for those who ask from other threads."""
 
     def saw(self, sighting: Sighting) -> None:
         """Say what the API server says about the Node."""
         match sighting:
             case LabelSeen():
                 self._log.info("the node was read", label=self._label, value=sighting.value)
+                said = "without the label" if sighting.value is None else f"labelled {sighting.value!r}"
+                self.standing = replace(self.standing, node=f"{said} ({self._label})", trouble="")
             case NodeGone():
                 self._log.warning("the node does not exist; the config stays as it is until it does")
+                self.standing = replace(self.standing, node="it does not exist at present", trouble="")
             case _:
                 assert_never(sighting)
 
     def cannot_follow(self, trouble: Trouble) -> None:
         """Say that the Node cannot be followed, once for each reason."""
         self._counters.add(metrics.WATCH_FAILURES)
+        self.standing = replace(self.standing, trouble=trouble.problem)
         if trouble.problem != self._trouble:
             self._trouble = trouble.problem
             self._log.warning("the node cannot be followed; trying again", problem=trouble.problem)
@@ -61,6 +71,7 @@ class Reporter:
     def follows(self) -> None:
         """Say that the Node is followed again."""
         self._trouble = ""
+        self.standing = replace(self.standing, trouble="")
         self._log.info("the node is followed again")
 
     def settled(self, settled: Settled) -> None:
@@ -71,9 +82,14 @@ class Reporter:
             self._post(warning=True, reason="GpuConfigRefused", message=settled.problem)
         solved = self._problem and not settled.problem
         self._problem = settled.problem
+        self.standing = replace(self.standing, problem=settled.problem)
+        self._counters.set(metrics.AS_ASKED, float(not settled.problem))
         if isinstance(settled.aim, Keep):
             return
         name = settled.aim.name or "(empty)"
+        self.standing = replace(self.standing, config=name, why=settled.aim.why)
+        digest = hashlib.sha256(settled.aim.content).hexdigest()
+        self._counters.replace(CONFIG, [({"name": settled.aim.name, "digest": digest}, 1.0)])
         if settled.steps.save is not None or name != self._config or solved:
             self._counters.add(metrics.APPLIED)
             self._log.info("config in use", config=name, why=settled.aim.why, changed=settled.steps.signal)
@@ -88,16 +104,22 @@ class Reporter:
             case Signalled():
                 self._counters.add(metrics.SIGNALS, len(delivery.pids))
                 self._log.info("signalled", program=programs, processes=list(delivery.pids))
+                self._told(f"{programs} was signalled")
             case NotYet() if self._searching:
                 pass
             case NotYet():
                 self._log.info("no process to signal yet; looking again", program=programs)
+                self._told(f"{programs} is looked for")
             case GivenUp():
                 self._counters.add(metrics.GIVEN_UP)
                 self._log.warning("not signalled", problem=delivery.problem)
+                self._told(delivery.problem)
             case _:
                 assert_never(delivery)
         self._searching = isinstance(delivery, NotYet)
+
+    def _told(self, what: str) -> None:
+        self.standing = replace(self.standing, signal=what)
 
     def _post(self, *, warning: bool, reason: str, message: str) -> None:
         if self._poster is not None:

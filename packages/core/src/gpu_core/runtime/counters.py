@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
-LabelValues = tuple[tuple[str, str], ...]
+from gpu_core.runtime.metrics import LabelValues, Metric, MetricKind, Sample
 
-
-class MetricKind(StrEnum):
-    """How a number behaves: a counter only grows, a gauge is set."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
+__all__ = ["Counters", "Metric", "MetricKind", "Sample"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
-    """A family of numbers: its name and help as Prometheus shows them, and the names of its labels, in order."""
+@dataclass(slots=True)
+class _Observations:
+    """What a histogram has seen: how many per bucket, the one above all bounds last, and the sum of all."""
 
-    name: str
-    help: str
-    kind: MetricKind = MetricKind.COUNTER
-    labels: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """One number of a family. `labels` are (name, value) in the family's order."""
-
-    metric: Metric
-    labels: LabelValues
-    value: float
+    counts: list[int]
+    total: float = 0.0
 
 
 class Counters:
@@ -42,6 +26,7 @@ class Counters:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._values: dict[tuple[Metric, LabelValues], float] = {}
+        self._observed: dict[tuple[Metric, LabelValues], _Observations] = {}
 
     def add(self, metric: Metric, amount: float = 1.0, **labels: str) -> None:
         """Let a number grow, from zero when it is new."""
@@ -54,6 +39,14 @@ class Counters:
         with self._lock:
             self._values[metric, _ordered(metric, labels)] = value
 
+    def observe(self, metric: Metric, value: float, **labels: str) -> None:
+        """Count an observation in a histogram."""
+        key = (metric, _ordered(metric, labels))
+        with self._lock:
+            seen = self._observed.setdefault(key, _Observations([0] * (len(metric.bounds) + 1)))
+            seen.counts[bisect_left(metric.bounds, value)] += 1
+            seen.total += value
+
     def replace(self, metric: Metric, values: Iterable[tuple[dict[str, str], float]]) -> None:
         """Set all numbers of a family at once; those that are not among `values` are gone."""
         fresh = {(metric, _ordered(metric, labels)): value for labels, value in values}
@@ -61,11 +54,26 @@ class Counters:
             self._values = {key: value for key, value in self._values.items() if key[0] != metric} | fresh
 
     def snapshot(self) -> tuple[Sample, ...]:
-        """Return every number as it is now, sorted by name and labels."""
+        """Return every number as it is now, sorted by name and labels; a histogram's buckets by their bounds."""
         with self._lock:
-            values = dict(self._values)
-        samples = (Sample(metric=metric, labels=labels, value=value) for (metric, labels), value in values.items())
-        return tuple(sorted(samples, key=lambda sample: (sample.metric.name, sample.labels)))
+            groups: dict[tuple[str, LabelValues], tuple[Sample, ...]] = {
+                (metric.name, labels): (Sample(metric=metric, labels=labels, value=value),)
+                for (metric, labels), value in self._values.items()
+            }
+            for (metric, labels), seen in self._observed.items():
+                groups[metric.name, labels] = tuple(_histogram(metric, labels, seen))
+        return tuple(sample for _, group in sorted(groups.items(), key=lambda item: item[0]) for sample in group)
+
+
+def _histogram(metric: Metric, labels: LabelValues, seen: _Observations) -> Iterator[Sample]:
+    """Give the samples of a histogram; a bucket holds all observations up to its bound, so the counts add up."""
+    so_far = 0
+    for bound, count in zip((*metric.bounds, float("inf")), seen.counts, strict=True):
+        so_far += count
+        upper = "+Inf" if bound == float("inf") else f"{bound:g}"
+        yield Sample(metric=metric, labels=(*labels, ("le", upper)), value=float(so_far), suffix="_bucket")
+    yield Sample(metric=metric, labels=labels, value=seen.total, suffix="_sum")
+    yield Sample(metric=metric, labels=labels, value=float(so_far), suffix="_count")
 
 
 def _ordered(metric: Metric, labels: dict[str, str]) -> LabelValues:

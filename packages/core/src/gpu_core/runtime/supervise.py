@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from gpu_core.runtime.events import Event, EventQueue, KubeletChanged, Reload, Rescan, Stop
+from gpu_core.runtime.probes import Pulse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +37,22 @@ def next_actions(events: Iterable[Event]) -> Actions:
     )
 
 
-def supervise(events: EventQueue, act: Callable[[Actions], float | None], *, first: float | None = 0.0) -> None:
+def supervise(
+    events: EventQueue,
+    act: Callable[[Actions], float | None],
+    *,
+    first: float | None = 0.0,
+    pulse: Pulse | None = None,
+) -> None:
     """Call `act` for every burst of events, and when the time that it returned has passed, until a Stop.
 
     `act` returns after how many seconds it wants to be called at the latest, None for never; `first` is that time
-    before the first call. The call with `stop` is the last.
+    before the first call. The call with `stop` is the last. `pulse` hears of every turn.
     """
     wait = first
     while True:
         actions = next_actions(events.take(wait))
-        wait = act(actions)
+        with contextlib.nullcontext() if pulse is None else pulse.turn():
+            wait = act(actions)
         if actions.stop:
             return

@@ -1,0 +1,30 @@
+"""The numbers that every program has under the same name. Pure."""
+
+from __future__ import annotations
+
+from gpu_core.runtime.metrics import Metric, MetricKind
+
+BUILD = Metric(
+    name="gpu_suite_build_info",
+    help="1, with the program's version and Python's.",
+    kind=MetricKind.GAUGE,
+    labels=("program", "version", "python"),
+)
+CONFIG = Metric(
+    name="gpu_suite_config_info",
+    help="1, with the name of the config file in use and the SHA-256 of its text; both are empty without a file.",
+    kind=MetricKind.GAUGE,
+    labels=("name", "digest"),
+)
+READY = Metric(
+    name="gpu_suite_ready", help="1 while the program does its work, as /readyz says, else 0.", kind=MetricKind.GAUGE
+)
+CPU = Metric(name="process_cpu_seconds_total", help="CPU time that the process has used, in seconds.")
+MEMORY = Metric(name="process_resident_memory_bytes", help="Resident memory in bytes.", kind=MetricKind.GAUGE)
+FILES = Metric(name="process_open_fds", help="Open file descriptors.", kind=MetricKind.GAUGE)
+STARTED = Metric(
+    name="process_start_time_seconds",
+    help="When the process started, in seconds since 1970.",
+    kind=MetricKind.GAUGE,
+)
+"""The last four have the names that Prometheus' own client libraries give them."""

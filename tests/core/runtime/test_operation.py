@@ -1,0 +1,158 @@
+"""A program's HTTP server over real connections: pages, probes, numbers, and what it does not put up with."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fakes.http_client import get, get_json, scrape
+from gpu_core.errors import UsageError
+from gpu_core.runtime.build import build, version
+from gpu_core.runtime.counters import Counters, Metric
+from gpu_core.runtime.operation import Operation, config_name, count_config, operated
+from gpu_core.runtime.probes import Check, Pulse
+
+LOOPBACK = "127.0.0.1:0"
+EVENTS = Metric(name="events_total", help="Events.")
+
+
+class Program:
+    """A program to look at."""
+
+    def __init__(self) -> None:
+        self.counters = Counters()
+        self.ready: tuple[Check, ...] = (Check(name="labels", ok=False, reason="none were published yet"),)
+        self.pulse = Pulse(time.monotonic)
+        self.operation = Operation(
+            program="gfd",
+            counters=self.counters,
+            pulse=self.pulse,
+            ready=lambda: self.ready,
+            page=lambda: "<!DOCTYPE html>\n<title>größe</title>\n",
+            document=lambda: {"gpus": []},
+            collect=lambda: self.counters.add(EVENTS),
+        )
+
+    @contextmanager
+    def served(self) -> Iterator[int]:
+        with operated(LOOPBACK, self.operation) as port:
+            assert port is not None
+            yield port
+
+
+def test_readiness_is_a_status_with_reasons() -> None:
+    program = Program()
+    with program.served() as port:
+        before = get(port, "/readyz")
+        program.ready = (Check(name="labels", ok=True, reason="published"),)
+        after = get(port, "/readyz?verbose")
+    assert (before.status, before.body) == (503, "[-] labels: none were published yet\n")
+    assert (after.status, after.body) == (200, "[+] labels: published\n")
+
+
+def test_liveness_is_lost_by_a_loop_that_is_stuck() -> None:
+    program = Program()
+    program.operation = replace(program.operation, pulse=Pulse(time.monotonic, longest=-1.0))
+    with program.served() as port:
+        idle = get(port, "/healthz").status
+        with program.operation.pulse.turn():
+            stuck = get(port, "/healthz")
+    assert (idle, stuck.status) == (200, 503)
+    assert stuck.body.endswith("the program is stuck\n")
+
+
+def test_numbers_are_collected_for_every_scrape() -> None:
+    program = Program()
+    with program.served() as port:
+        first, second = scrape(port), scrape(port)
+        program.ready = ()
+        third = scrape(port)
+    assert [numbers["events_total"][()] for numbers in (first, second, third)] == [1, 2, 3]
+    assert [numbers["gpu_suite_ready"][()] for numbers in (first, second, third)] == [0, 0, 1]
+    assert list(first["gpu_suite_build_info"]) == [("gfd", build("gfd").python, version())]
+    assert first["process_resident_memory_bytes"][()] > 1 << 20
+    assert 0 < time.time() - first["process_start_time_seconds"][()] < 86400
+    assert first["process_open_fds"][()] > 2
+    assert first["process_cpu_seconds_total"][()] > 0
+
+
+def test_pages_say_what_they_are_and_cannot_do_anything() -> None:
+    with Program().served() as port:
+        page = get(port, "/")
+        document = get_json(port)
+        head = get(port, "/", method="HEAD")
+    assert page.body == "<!DOCTYPE html>\n<title>größe</title>\n"
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert page.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert (head.body, head.headers["Content-Length"]) == ("", page.headers["Content-Length"])
+    assert document == {"gpus": []}
+
+
+def test_what_is_not_there_is_said_so() -> None:
+    with Program().served() as port:
+        missing, refused = get(port, "/nothing"), get(port, "/", method="POST")
+    assert (missing.status, missing.lines[0]) == (404, "There is no page '/nothing'. These are:")
+    assert refused.status == 501
+
+
+def test_a_page_that_cannot_be_made_takes_nothing_else_down() -> None:
+    program = Program()
+
+    def broken() -> str:
+        raise RuntimeError("a mistake of ours")
+
+    program.operation = replace(program.operation, page=broken)
+    with program.served() as port:
+        page, probe = get(port, "/"), get(port, "/healthz")
+    assert (page.status, "a mistake" in page.body, probe.status) == (500, False, 200)
+
+
+def test_clients_that_say_nothing_do_not_keep_others_away() -> None:
+    with Program().served() as port, ExitStack() as stack:
+        for _ in range(16):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        assert get(port, "/healthz").status == 200
+
+
+def test_an_address_in_use_is_a_mistake_of_the_user() -> None:
+    with (
+        Program().served() as port,
+        pytest.raises(UsageError, match=r"in use.*--metrics-address"),
+        ExitStack() as stack,
+    ):
+        stack.enter_context(operated(f"127.0.0.1:{port}", Program().operation))
+
+
+def test_a_port_alone_listens_on_every_address() -> None:
+    with operated(":0", Program().operation) as port:
+        assert get(port, "/healthz").status == 200
+
+
+def test_without_an_address_there_is_no_server() -> None:
+    with operated("", Program().operation) as port:
+        assert port is None
+
+
+def test_a_config_is_known_by_the_file_behind_its_links(tmp_path: Path) -> None:
+    (tmp_path / "mig-mixed").write_text("version: v1\n")
+    (tmp_path / "config.yaml").symlink_to("mig-mixed")
+    counters = Counters()
+    count_config(counters, str(tmp_path / "config.yaml"), "abc")
+    count_config(counters, str(tmp_path / "mig-mixed"), "def")
+    labels = [sample.labels for sample in counters.snapshot()]
+    assert labels == [(("name", "mig-mixed"), ("digest", "def"))]
+    assert [config_name(""), config_name(str(tmp_path / "config.yaml"))] == ["", "mig-mixed"]
+
+
+def test_a_build_names_what_the_program_runs_on() -> None:
+    found = build("nvidia-device-plugin")
+    names = {name for name, _ in found.distributions}
+    assert {"gpu-suite-core", "grpcio", "nvidia-device-plugin", "nvidia-ml-py"} <= names
+    assert "pytest" not in names
+    assert build("no-such-command").version == version()
