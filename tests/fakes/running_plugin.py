@@ -9,12 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from device_plugin.app import App, kubelet_places, running
 from device_plugin.node import Places
+from device_plugin.registration import Pace
 from device_plugin.source import NodeSource, simulated_source
 from gpu_core.config.load import load
 from gpu_core.config.programs import DEVICE_PLUGIN
@@ -145,11 +146,13 @@ def run_plugin(
     config: str | None = None,
     environ: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
+    pace: Pace | None = None,
 ) -> Iterator[RunningPlugin]:
     """Run the plugin until the block ends.
 
     `kubelet` is one to register with, or a directory to serve in without registering. `node` may be the name of a
-    recorded topology. `before` are things that have happened before the start. Raises what the start raises.
+    recorded topology. `before` are things that have happened before the start, `pace` is the patience with the kubelet.
+    Raises what the start raises.
     """
     directory = kubelet.directory if isinstance(kubelet, Kubelet) else kubelet
     beside = directory.parent / f"{directory.name}.d"
@@ -166,7 +169,7 @@ def run_plugin(
         node = topology(node)
     source = simulated_source(node, happenings) if isinstance(node, SimulatedNode) else node
     places = Places(
-        kubelet=kubelet_places(loaded.settings),
+        kubelet=replace(kubelet_places(loaded.settings), pace=pace or Pace()),
         cdi=beside / "cdi",
         mps=MpsRoot(str(beside / "mps")),
     )

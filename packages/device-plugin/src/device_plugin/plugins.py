@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from device_plugin.metrics import DEVICES
 from device_plugin.registrar import Address, Ready
+from device_plugin.registration import Pace
 from device_plugin.resource_plugin import ResourcePlugin
 from device_plugin.servicer import Serving
 from gpu_core.resources.health import HealthBook
@@ -23,11 +24,12 @@ class KubeletPlaces:
 
     directory: Path
     kubelet: Path | None
+    pace: Pace = field(default_factory=Pace)
 
     def address(self, resource: str) -> Address:
         """Return where a resource is served."""
         socket = self.directory / f"nvidia-{short_name(resource)}.sock"
-        return Address(resource=resource, socket=socket, kubelet=self.kubelet)
+        return Address(resource=resource, socket=socket, kubelet=self.kubelet, pace=self.pace)
 
 
 class Plugins:

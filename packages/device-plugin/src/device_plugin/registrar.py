@@ -12,7 +12,7 @@ from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from device_plugin.kubelet import KubeletClient
 from device_plugin.listener import Listener, Place
 from device_plugin.metrics import REGISTERED, REGISTRATION_FAILURES, REGISTRATIONS
-from device_plugin.registration import LOOK, Phase, Registration, Seen
+from device_plugin.registration import Pace, Phase, Registration, Seen
 from device_plugin.sockets import accepts, socket_at
 from device_plugin.streams import Streams
 from gpu_core.errors import KubeletError
@@ -29,11 +29,12 @@ Ready = Callable[[], str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where a resource is served, and where it is registered; `kubelet` None serves without registering."""
+    """Where a resource is served, and where and how patiently it is registered; `kubelet` None does not register."""
 
     resource: str
     socket: Path
     kubelet: Path | None
+    pace: Pace
 
 
 class Registrar:
@@ -58,7 +59,7 @@ class Registrar:
         self._log = get_logger(resource=address.resource)
         self._client = KubeletClient(address.kubelet) if address.kubelet else None
         self._listener: Listener | None = None
-        self._registration = Registration()
+        self._registration = Registration(pace=address.pace)
         self._told = ""
         self._pauses = 0
         self._stopping = False
@@ -103,7 +104,7 @@ class Registrar:
         self._pauses = 0
         if self._client is None:
             self._tell(f"Serving on {self._address.socket} without registering, as no kubelet socket is configured")
-            return LOOK
+            return self._address.pace.look
         return self._register(self._client)
 
     def _serve(self) -> str | None:
@@ -127,7 +128,7 @@ class Registrar:
             return str(error)
         self._listener = listener
         # Whoever knew the socket before has to hear of the new one.
-        self._registration = Registration()
+        self._registration = Registration(pace=self._address.pace)
         return None
 
     def _register(self, client: KubeletClient) -> float:

@@ -6,21 +6,46 @@ socket is another one, and when the kubelet accepts but does not follow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from device_plugin.sockets import SocketFile
 
-LOOK = 5.0
-"""Seconds between two looks when nothing is known to have happened, in case an event was missed."""
+# Powers of two beyond this would change nothing.
+_DOUBLINGS = 16
 
-STREAM_PATIENCE = 10.0
-"""Seconds that the kubelet has to open ListAndWatch after it accepted; each further try has twice as long."""
 
-LOST_PATIENCE = 2.0
-"""Seconds without a stream, before the same kubelet is told of us again."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """How long to wait before another try, in seconds: `first`, then twice as long each time, `longest` at most."""
 
-_LONGEST_PATIENCE = 300.0
+    first: float
+    longest: float
+
+    def after(self, tries: int) -> float:
+        """Return the pause after that many tries before this one."""
+        return min(self.first * 2.0 ** min(tries, _DOUBLINGS), self.longest)
+
+
+_STREAM = Pause(first=10.0, longest=300.0)
+_CLOSED = Pause(first=0.1, longest=5.0)
+_REFUSED = Pause(first=1.0, longest=60.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How patient we are with a kubelet, in seconds.
+
+    `look` is the time between two looks when nothing is known to have happened, in case an event was missed. `stream`
+    is what the kubelet has to open ListAndWatch after it accepted, `lost` the time without a stream before the same
+    kubelet is told of us again. `closed` and `refused` are the pauses after these failures.
+    """
+
+    look: float = 5.0
+    stream: Pause = _STREAM
+    lost: float = 2.0
+    closed: Pause = _CLOSED
+    refused: Pause = _REFUSED
 
 
 class Phase(StrEnum):
@@ -48,12 +73,6 @@ class Phase(StrEnum):
     """The kubelet has ended the stream."""
 
 
-_FIRST_RETRY = {Phase.CLOSED: 0.1, Phase.REFUSED: 1.0}
-_LONGEST_RETRY = {Phase.CLOSED: 5.0, Phase.REFUSED: 60.0}
-# Powers of two beyond this would change nothing.
-_DOUBLINGS = 16
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """What is there now: the kubelet's socket, and how many streams were ever opened and are open.
@@ -71,10 +90,11 @@ class Seen:
 class Registration:
     """Where we stand with one kubelet, told by its socket.
 
-    `tries` counts the attempts in a row that came to nothing. `due` is when the next one may be made; `opened` how many
-    streams there had been before the last one.
+    `pace` is how patient we are. `tries` counts the attempts in a row that came to nothing. `due` is when the next one
+    may be made; `opened` how many streams there had been before the last one.
     """
 
+    pace: Pace = field(default_factory=Pace)
     phase: Phase = Phase.ABSENT
     kubelet: SocketFile | None = None
     tries: int = 0
@@ -85,15 +105,15 @@ class Registration:
     def after_look(self, seen: Seen) -> Registration:
         """Return where we stand after a look at the socket and the streams."""
         if seen.kubelet is None:
-            return Registration()
+            return Registration(pace=self.pace)
         if seen.kubelet != self.kubelet:
             # Of what a former kubelet did with us nothing is left.
-            return Registration(phase=Phase.MET, kubelet=seen.kubelet, due=seen.now, opened=seen.opened)
+            return Registration(pace=self.pace, phase=Phase.MET, kubelet=seen.kubelet, due=seen.now, opened=seen.opened)
         match self.phase:
             case Phase.ACCEPTED if seen.opened > self.opened:
                 return replace(self, phase=Phase.FOLLOWED, tries=0)
             case Phase.FOLLOWED if not seen.open:
-                return replace(self, phase=Phase.LOST, due=seen.now + LOST_PATIENCE)
+                return replace(self, phase=Phase.LOST, due=seen.now + self.pace.lost)
             case Phase.LOST if seen.open:
                 return replace(self, phase=Phase.FOLLOWED)
         return self
@@ -105,12 +125,12 @@ class Registration:
     def wait(self, now: float) -> float:
         """Return after how many seconds to look again at the latest."""
         if self.phase in (Phase.ABSENT, Phase.FOLLOWED):
-            return LOOK
-        return max(0.0, min(LOOK, self.due - now))
+            return self.pace.look
+        return max(0.0, min(self.pace.look, self.due - now))
 
     def after_acceptance(self, seen: Seen, now: float) -> Registration:
         """Return where we stand after the kubelet accepted; `seen` is what was there before."""
-        patience = min(STREAM_PATIENCE * 2.0 ** min(self.tries, _DOUBLINGS), _LONGEST_PATIENCE)
+        patience = self.pace.stream.after(self.tries)
         return replace(
             self, phase=Phase.ACCEPTED, tries=self.tries + 1, due=now + patience, opened=seen.opened, reason=""
         )
@@ -118,5 +138,5 @@ class Registration:
     def after_failure(self, phase: Phase, reason: str, now: float) -> Registration:
         """Return where we stand after an attempt that ended in `CLOSED` or `REFUSED`."""
         tries = self.tries if phase is self.phase else 0
-        pause = min(_FIRST_RETRY[phase] * 2.0 ** min(tries, _DOUBLINGS), _LONGEST_RETRY[phase])
-        return replace(self, phase=phase, tries=tries + 1, due=now + pause, reason=reason)
+        pauses = self.pace.closed if phase is Phase.CLOSED else self.pace.refused
+        return replace(self, phase=phase, tries=tries + 1, due=now + pauses.after(tries), reason=reason)
