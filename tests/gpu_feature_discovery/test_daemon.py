@@ -9,7 +9,7 @@ import pytest
 
 from fakes.gfd_bench import Bench
 from gpu_core.errors import HardwareError
-from gpu_feature_discovery.daemon import FAILURES, PASSES
+from gpu_feature_discovery.metrics import FAILURES, PASSES
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from fakes.gfd_bench import Bench
 from fakes.kubeconfig import write_kubeconfig
 from gpu_cluster import UnauthorizedError
 from gpu_core.errors import UsageError
-from gpu_feature_discovery.daemon import LABELS
+from gpu_feature_discovery.metrics import LABELS
 
 
 def test_a_destination_without_its_node_is_an_error_at_start(tmp_path: Path) -> None:

@@ -83,10 +83,11 @@ EDGES = frozenset(
         "device_plugin.streams",
         # gpu-feature-discovery
         "gpu_feature_discovery.cli",
-        "gpu_feature_discovery.daemon",
         "gpu_feature_discovery.facts",
         "gpu_feature_discovery.oneshot",
+        "gpu_feature_discovery.operating",
         "gpu_feature_discovery.outputs.file",
+        "gpu_feature_discovery.running",
         "gpu_feature_discovery.traces",
         # mps-control-daemon
         "mps_control_daemon.compute_mode",

@@ -13,6 +13,6 @@ def run(loaded: Loaded[GfdSettings]) -> int:
         from gpu_feature_discovery.oneshot import label_once  # noqa: PLC0415
 
         return label_once(loaded)
-    from gpu_feature_discovery.daemon import run_daemon  # noqa: PLC0415
+    from gpu_feature_discovery.running import run_daemon  # noqa: PLC0415
 
     return run_daemon(loaded)

@@ -4,68 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import random
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from dataclasses import replace
 
 from gpu_cluster import Backoff, UnauthorizedError
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
-from gpu_core.config.words import LogFormat
 from gpu_core.errors import HardwareError, PublishError, SuiteError
 from gpu_core.labels import Labels
-from gpu_core.runtime.config_file import ConfigFileWatch
-from gpu_core.runtime.counters import Counters, Metric
-from gpu_core.runtime.events import EventQueue, Reload, Stop
-from gpu_core.runtime.logs import configure, get_logger
-from gpu_core.runtime.signals import signals_to
-from gpu_core.runtime.supervise import Actions, supervise
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.events import EventQueue, Stop
+from gpu_core.runtime.logs import get_logger
+from gpu_core.runtime.operation import count_config
+from gpu_core.runtime.supervise import Actions
 from gpu_feature_discovery.destination import destination
 from gpu_feature_discovery.hardware import NodeSource, node_source
+from gpu_feature_discovery.metrics import CONFIG_LOADS, FAILURES, LABELS, LAST_PUBLISHED, PASSES, PUBLISHED
 from gpu_feature_discovery.once import Once
 from gpu_feature_discovery.outputs import Output
 from gpu_feature_discovery.outputs.choose import open_output
 from gpu_feature_discovery.publishing import Publisher
 from gpu_feature_discovery.schedule import Schedule
+from gpu_feature_discovery.standing import Standing
 from gpu_feature_discovery.survey import survey, survey_without_driver
-
-PASSES = Metric(name="gfd_passes_total", help="Times that the node was described.")
-FAILURES = Metric(
-    name="gfd_failures_total",
-    help="Things that kept labels from being made or published, by kind: driver, labels, publish, config.",
-    labels=("kind",),
-)
-LABELS = Metric(name="gfd_labels", help="Labels that were published last.")
-LAST_PUBLISHED = Metric(name="gfd_last_published_timestamp_seconds", help="When labels were last published.")
-
-
-def run_daemon(loaded: Loaded[GfdSettings]) -> int:
-    """Run until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
-    settings = loaded.settings
-    configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level.value)
-    events = EventQueue()
-    daemon = Daemon(loaded, events, clock=time.monotonic, now=time.time, counters=Counters())
-    with signals_to(events), _config_changes_to(events, loaded), daemon.running():
-        supervise(events, daemon.act)
-    return 0
-
-
-@contextlib.contextmanager
-def _config_changes_to(events: EventQueue, loaded: Loaded[GfdSettings]) -> Iterator[None]:
-    path = loaded.settings.config_file
-    if not path:
-        yield
-        return
-    watch = ConfigFileWatch(
-        Path(path),
-        digest=loaded.config_text_digest,
-        changed=lambda: events.put(Reload("the config file has changed")),
-    )
-    watch.start()
-    try:
-        yield
-    finally:
-        watch.stop()
 
 
 class Daemon:
@@ -91,6 +52,10 @@ class Daemon:
         self._log = get_logger()
         self._once = Once(self._log.warning)
         self._found_driver = False
+        self.loaded = loaded
+        """The configuration in use."""
+        self.standing = Standing()
+        """What is true now, for those who ask from other threads."""
         self._apply(loaded)
 
     @contextlib.contextmanager
@@ -122,7 +87,8 @@ class Daemon:
         output = open_output(destination(loaded), loaded, warn=self._once)
         for warning in loaded.warnings:
             self._log.warning(warning)
-        self._loaded = loaded
+        self.loaded = loaded
+        count_config(self._counters, loaded.settings.config_file, loaded.config_text_digest)
         self._source: NodeSource = source
         self._publisher = Publisher(output, backoff=Backoff(chance=random.random), warn=self._publish_failed)
         self._schedule = Schedule(interval=loaded.config.flags.gfd.sleep_interval)
@@ -131,11 +97,13 @@ class Daemon:
         self._log.info("Reading the configuration again", reason=", ".join(reasons))
         former = self._publisher.output
         try:
-            self._apply(self._loaded.reload())
+            self._apply(self.loaded.reload())
         except SuiteError as error:
             self._counters.add(FAILURES, kind="config")
+            self._counters.add(CONFIG_LOADS, result="refused")
             self._log.error("The new configuration is not used; the one before stays", error=str(error))
             return
+        self._counters.add(CONFIG_LOADS, result="applied")
         if former.place != self._publisher.output.place:
             self._withdraw(former)
 
@@ -147,6 +115,7 @@ class Daemon:
             raise
         except Exception as error:  # noqa: BLE001  No mistake, ours or another's, may take away labels that are right.
             self._counters.add(FAILURES, kind="labels")
+            self.standing = replace(self.standing, problem=f"the node could not be described: {error}")
             self._log.error(
                 "The node could not be described; its labels stay as they are",
                 error=str(error),
@@ -166,13 +135,17 @@ class Daemon:
         self._schedule.done(self._clock(), self._source.traces(), retry=retry)
         if retry is not None:
             return
+        now = self._now()
+        self._counters.add(PUBLISHED)
         self._counters.set(LABELS, len(labels.values))
-        self._counters.set(LAST_PUBLISHED, self._now())
-        if self._loaded.config.flags.gfd.oneshot:
+        self._counters.set(LAST_PUBLISHED, now)
+        place = self._publisher.output.place
+        self.standing = replace(self.standing, labels=labels.values, place=place, published=now, problem="")
+        if self.loaded.config.flags.gfd.oneshot:
             self._events.put(Stop("the configuration asks for one pass only"))
 
     def _describe(self) -> Labels:
-        config = self._loaded.config
+        config = self.loaded.config
         facts = self._source.facts()
         try:
             labels = survey(self._source.open(), facts, config)
@@ -181,12 +154,15 @@ class Daemon:
             if config.flags.fail_on_init_error and not self._found_driver:
                 raise
             self._counters.add(FAILURES, kind="driver")
+            self.standing = replace(self.standing, driver=str(error))
             return survey_without_driver(error, facts, config)
         self._found_driver = True
+        self.standing = replace(self.standing, driver="")
         return labels
 
     def _publish_failed(self, message: str) -> None:
         self._counters.add(FAILURES, kind="publish")
+        self.standing = replace(self.standing, problem=message)
         self._once(message)
 
     def _withdraw(self, output: Output) -> None:

@@ -2,26 +2,8 @@
 
 from __future__ import annotations
 
-from gpu_core.devices.model import Gpu, Inventory, LinkLevel, PairLink
-
-_WORDS = {
-    LinkLevel.INTERNAL: "INT",
-    LinkLevel.SINGLE: "PIX",
-    LinkLevel.MULTIPLE: "PXB",
-    LinkLevel.HOSTBRIDGE: "PHB",
-    LinkLevel.NODE: "NODE",
-    LinkLevel.SYSTEM: "SYS",
-}
-_MEANINGS = {
-    "NV#": "joined directly by that many NVLink connections",
-    "INT": "on one board",
-    "PIX": "below one PCIe switch",
-    "PXB": "across several PCIe switches, below one host bridge",
-    "PHB": "across one PCIe host bridge, typically the CPU's",
-    "NODE": "across host bridges of one NUMA node",
-    "SYS": "across NUMA nodes",
-    "?": "not known, since one of the two does not answer",
-}
+from gpu_core.devices.link_words import MEANINGS, link_word
+from gpu_core.devices.model import Gpu, Inventory, PairLink
 
 
 def draw(inventory: Inventory) -> str:
@@ -36,9 +18,7 @@ def draw(inventory: Inventory) -> str:
     lost = [f"GPU{gpu.index}  cannot be read: {gpu.fault}" for gpu in inventory.unreadable]
     used = {word for row in matrix for word in row}
     meanings = [
-        f"  {word:5} {text}"
-        for word, text in _MEANINGS.items()
-        if word in used or (word == "NV#" and _has_nvlink(used))
+        f"  {word:5} {text}" for word, text in MEANINGS.items() if word in used or (word == "NV#" and _has_nvlink(used))
     ]
     legend = (
         ["", "Links:", *meanings, "  (NVLinks into an NVSwitch join all its GPUs and are not drawn)"]
@@ -51,13 +31,7 @@ def draw(inventory: Inventory) -> str:
 def _matrix(inventory: Inventory) -> list[list[str]]:
     size = len(inventory.gpus)
     links = inventory.links or tuple(tuple(PairLink() for _ in range(size)) for _ in range(size))
-    return [["X" if a == b else _word(links[a][b]) for b in range(size)] for a in range(size)]
-
-
-def _word(link: PairLink) -> str:
-    if link.nvlinks:
-        return f"NV{link.nvlinks}"
-    return "?" if link.level is None else _WORDS[link.level]
+    return [["X" if a == b else link_word(links[a][b]) for b in range(size)] for a in range(size)]
 
 
 def _has_nvlink(words: set[str]) -> bool:

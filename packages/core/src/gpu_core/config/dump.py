@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+import yaml
 
 from gpu_core.config.duration import Duration
 from gpu_core.config.model import Config
@@ -12,6 +15,12 @@ from gpu_core.config.shape import Leaf, Section, shape
 def config_document(config: Config) -> dict[str, Any]:
     """Return every key with its value in JSON's terms; keys without a value and absent sections are left out."""
     return _section(config, shape())
+
+
+def config_text(config: Config) -> str:
+    """Return every key with its value as a config file in YAML, for a person to read."""
+    plain = json.loads(json.dumps(config_document(config)))
+    return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True))
 
 
 def _section(value: Any, section: Section) -> dict[str, Any]:

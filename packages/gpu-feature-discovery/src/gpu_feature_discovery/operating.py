@@ -1,0 +1,37 @@
+"""How a running daemon is watched from outside."""
+
+from __future__ import annotations
+
+import time
+
+from gpu_core.page.program import ProgramView, program_document, program_page
+from gpu_core.runtime.build import version
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.operation import Operation, config_name
+from gpu_core.runtime.probes import Pulse
+from gpu_feature_discovery.daemon import Daemon
+from gpu_feature_discovery.standing import checks, view
+
+
+def operation(daemon: Daemon, counters: Counters, pulse: Pulse) -> Operation:
+    """Return what a daemon offers to those who watch it."""
+
+    def shown() -> ProgramView:
+        loaded = daemon.loaded
+        return view(
+            daemon.standing,
+            loaded.config,
+            config_name=config_name(loaded.settings.config_file),
+            node=loaded.settings.node_name,
+            version=version(),
+            now=time.time(),
+        )
+
+    return Operation(
+        program="gpu-feature-discovery",
+        counters=counters,
+        pulse=pulse,
+        ready=lambda: checks(daemon.standing, time.time()),
+        page=lambda: program_page(shown()),
+        document=lambda: program_document(shown()),
+    )

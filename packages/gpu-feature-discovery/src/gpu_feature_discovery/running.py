@@ -1,0 +1,56 @@
+"""Runs the daemon: signals, the config file and the clock drive it, and HTTP shows it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from gpu_core.config.load import Loaded
+from gpu_core.config.settings import GfdSettings
+from gpu_core.config.words import LogFormat
+from gpu_core.runtime.config_file import ConfigFileWatch
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.events import EventQueue, Reload
+from gpu_core.runtime.logs import configure
+from gpu_core.runtime.operation import operated
+from gpu_core.runtime.probes import Pulse
+from gpu_core.runtime.signals import signals_to
+from gpu_core.runtime.supervise import supervise
+from gpu_feature_discovery.daemon import Daemon
+from gpu_feature_discovery.operating import operation
+
+
+def run_daemon(loaded: Loaded[GfdSettings]) -> int:
+    """Run until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
+    settings = loaded.settings
+    configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level.value)
+    events, counters, pulse = EventQueue(), Counters(), Pulse(time.monotonic)
+    daemon = Daemon(loaded, events, clock=time.monotonic, now=time.time, counters=counters)
+    with (
+        signals_to(events),
+        operated(settings.metrics_address, operation(daemon, counters, pulse)),
+        _config_changes_to(events, loaded),
+        daemon.running(),
+    ):
+        supervise(events, daemon.act, pulse=pulse)
+    return 0
+
+
+@contextlib.contextmanager
+def _config_changes_to(events: EventQueue, loaded: Loaded[GfdSettings]) -> Iterator[None]:
+    path = loaded.settings.config_file
+    if not path:
+        yield
+        return
+    watch = ConfigFileWatch(
+        Path(path),
+        digest=loaded.config_text_digest,
+        changed=lambda: events.put(Reload("the config file has changed")),
+    )
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.stop()
