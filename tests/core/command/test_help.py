@@ -60,6 +60,14 @@ def test_a_subcommand_without_its_arguments_can_still_be_asked_for_help(capsys: 
     assert "{DEVICE}" in capsys.readouterr().out
 
 
+def test_an_argument_may_be_a_choice_of_words(capsys: pytest.CaptureFixture[str]) -> None:
+    draw = Subcommand(name="draw", doc="Draw.", run=lambda _: 2, arguments=("all|some", "FILE"))
+
+    assert run_program(DEVICE_PLUGIN, ["draw", "-h"], {}, lambda _: 3, subcommands=[draw]) == 0
+
+    assert capsys.readouterr().out.startswith("Usage: nvidia-device-plugin draw [OPTIONS] {all|some} {FILE}\n")
+
+
 SCRIPT = """
 import os, sys
 from gpu_core.command import run_program

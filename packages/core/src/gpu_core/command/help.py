@@ -79,9 +79,11 @@ def _signed(options: Sequence[Option], *, arguments: Sequence[str] = (), version
 
     parameters = [
         inspect.Parameter(
-            name.lower(), inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[str, typer.Argument(metavar=name)]
+            f"argument_{position}",  # What people read, such as `generate|list`, is no Python name.
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=Annotated[str, typer.Argument(metavar=name)],
         )
-        for name in arguments
+        for position, name in enumerate(arguments)
     ]
     for position, option in enumerate(option for option in options if option.name):
         parameters.append(
