@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
+import pynvml
 import pytest
 
-from core.devices.nodes import node, say
+from core.devices.nodes import node, opened, say
 from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.advice import not_found
 from gpu_core.devices.choose import open_backend
@@ -220,3 +223,24 @@ def test_a_gpu_whose_name_is_lost_is_no_tegra_chip(tmp_path: Path) -> None:
 def test_tegra_is_asked_through_cuda_when_told_to() -> None:
     opened = open_backend(strategy=DeviceDiscoveryStrategy.TEGRA, loader=Loader(libcuda=object()))
     assert [str(fault) for fault in opened.read().faults] == ["cuInit failed with FUNCTION_NOT_FOUND"]
+
+
+def test_a_driver_that_does_not_start_is_let_go_so_that_the_next_one_is_read_from_disk(tmp_path: Path) -> None:
+    spec = find_spec("yaml._yaml")
+    assert spec is not None
+    assert spec.origin is not None
+    file = tmp_path / "usr/lib64" / LIBRARY
+    file.parent.mkdir(parents=True)
+    # Any library serves: it lacks NVML's functions, so that it cannot be started.
+    shutil.copyfile(spec.origin, file)
+    with pytest.raises(NvmlCallError) as caught:
+        open_backend(strategy=DeviceDiscoveryStrategy.NVML, driver_root_ctr=str(tmp_path), roots=Roots(root=tmp_path))
+    assert (caught.value.call, caught.value.code) == ("Init", "FUNCTION_NOT_FOUND")
+    assert str(file) not in Path("/proc/self/maps").read_text("utf-8")
+
+
+def test_a_closed_backend_leaves_nothing_to_call() -> None:
+    with opened(node({"gpus": [{"model": "T4"}]})):
+        assert pynvml.nvmlDeviceGetCount() == 1
+    with pytest.raises(pynvml.NVMLError, match="Uninitialized"):
+        pynvml.nvmlDeviceGetCount()

@@ -37,10 +37,9 @@ def open_backend(
 ) -> Backend:
     """Return an open backend.
 
-    `driver_root_ctr` is the driver root as this process sees it; None leaves the search to the
-    `loader`, which opens a library by name or path. Raises
-    DriverMissingError where no driver is found, and NvmlCallError where it is there and does not start. Every call
-    looks for the library anew, so that a driver that comes later is found.
+    `driver_root_ctr` is the driver root as this process sees it; None leaves the search to the `loader`, which opens a
+    library by name or path. Raises DriverMissingError where no driver is found, and NvmlCallError where it is there and
+    does not start. Every call looks for the library anew, so that a driver that comes later, or is replaced, is found.
     """
     if simulated is not None:
         return open_simulated(simulated, strategy, simulated_events)

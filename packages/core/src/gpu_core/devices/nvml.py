@@ -12,7 +12,7 @@ from gpu_core.devices.model import Fault, Gpu, Inventory, Platform, UnreadableGp
 from gpu_core.devices.node_files import NodeFiles
 from gpu_core.devices.nvml_calls import ask, attempt, may
 from gpu_core.devices.nvml_gpu import read_gpu
-from gpu_core.devices.nvml_library import install
+from gpu_core.devices.nvml_library import install, unload
 from gpu_core.devices.nvml_links import read_links
 from gpu_core.devices.nvml_monitor import NvmlMonitor
 from gpu_core.errors import NvmlCallError
@@ -29,7 +29,9 @@ class NvmlBackend:
         install(library)
         started = attempt("Init", pynvml.nvmlInit)
         if isinstance(started, Fault):
+            unload(library)
             raise NvmlCallError(not_started(started), call=started.call, code=started.code)
+        self._library = library
         self._files = files
         self._platform = platform
 
@@ -75,8 +77,9 @@ class NvmlBackend:
         return NvmlMonitor()
 
     def close(self) -> None:
-        """Shut NVML down; a failure of that changes nothing for anybody."""
+        """Shut NVML down and unload it; a failure of that changes nothing for anybody."""
         attempt("Shutdown", pynvml.nvmlShutdown)
+        unload(self._library)
 
     def _read_gpu(self, index: int, minors: Any) -> tuple[Gpu | UnreadableGpu, Any]:
         handle = attempt("DeviceGetHandleByIndex", _by_index, index)

@@ -6,6 +6,8 @@ driver root of a driver container is honoured, and how a simulated node takes th
 
 from __future__ import annotations
 
+import _ctypes
+import ctypes
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,21 @@ def load(paths: Iterable[str], loader: Callable[[str], Any]) -> tuple[Any | None
 
 def install(library: Any) -> None:
     """Make the binding call `library` from now on. Nobody may be using the one before it."""
+    _put(library)
+
+
+def unload(library: Any) -> None:
+    """Take `library` out of the binding and out of the process. Nobody may be inside it any more.
+
+    The loader answers a path or name that it knows with the library that it has. After the driver was replaced, that
+    is the old one, which the new kernel driver refuses for as long as this process lives.
+    """
+    _put(None)
+    if isinstance(library, ctypes.CDLL):
+        _ctypes.dlclose(library._handle)  # noqa: SLF001  ctypes has no other way to give a library back.
+
+
+def _put(library: Any | None) -> None:
     with pynvml.libLoadLock:
         pynvml.nvmlLib = library
         pynvml._nvmlLib_refcount = 0  # noqa: SLF001  The binding offers no way to let go of a library.
