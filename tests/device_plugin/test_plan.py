@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from device_plugin.device_nodes import control_nodes, imex_channels, is_character_device
+from device_plugin.device_nodes import bound_functions, control_nodes, imex_channels, is_character_device
 from device_plugin.plan import asks_for_cdi, check_any_usable, health_rules
 from gpu_core.cdi.spec import ImexChannel
 from gpu_core.config.duration import Duration
@@ -61,8 +63,10 @@ def test_health_rules_of_a_config_and_the_environment() -> None:
 
 
 def test_disabling_every_xid_turns_checks_off() -> None:
-    assert not health_rules(Config(), disable="all", enable=None)[0].checks
-    assert health_rules(Config(), disable="all", enable="79")[0].checks
+    rules, (warning,) = health_rules(Config(), disable="all", enable=None)
+    assert (rules.checks, warning.startswith("Health checks are off")) == (False, True)
+    rules, warnings = health_rules(Config(), disable="all", enable="79")
+    assert (rules.checks, warnings) == (True, ())
 
 
 @pytest.mark.parametrize(
@@ -108,3 +112,10 @@ def test_a_missing_channel_that_is_required_ends_the_program() -> None:
 @pytest.mark.parametrize(("path", "is_one"), [("/dev/null", True), ("/dev", False), ("/nowhere", False)])
 def test_what_a_character_device_is(path: str, *, is_one: bool) -> None:
     assert is_character_device(path) is is_one
+
+
+def test_the_functions_that_the_kernels_driver_holds(tmp_path: Path) -> None:
+    for name in ("0000:07:00.0", "bind", "module"):
+        (tmp_path / name).touch()
+    assert bound_functions(tmp_path) == {"0000:07:00.0"}
+    assert bound_functions(tmp_path / "none") == frozenset()

@@ -1,4 +1,4 @@
-"""Which of the driver's shared device nodes a node has."""
+"""What the kernel shows of a node's GPUs: the driver's device nodes, and which functions the driver holds."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ def is_character_device(path: str) -> bool:
         return stat.S_ISCHR(Path(path).stat().st_mode)
     except OSError:
         return False
+
+
+def bound_functions(directory: Path = Path("/sys/bus/pci/drivers/nvidia")) -> frozenset[str]:
+    """Return the addresses of the PCI functions that the kernel's NVIDIA driver holds; none where there is none."""
+    try:
+        return frozenset(entry.name for entry in directory.iterdir() if ":" in entry.name)
+    except OSError:
+        return frozenset()
 
 
 def control_nodes(platform: Platform, exists: Exists) -> tuple[str, ...]:

@@ -21,10 +21,17 @@ _LAST_ROUND = 5.0
 
 
 class Hardware:
-    """One thread uses it. `open_backend` opens the node's driver and raises HardwareError."""
+    """One thread uses it.
 
-    def __init__(self, open_backend: Callable[[], Backend], *, counters: Counters) -> None:
+    `open_backend` opens the node's driver and raises HardwareError; `bound` tells which PCI functions the driver holds.
+    """
+
+    def __init__(
+        self, open_backend: Callable[[], Backend], bound: Callable[[], frozenset[str]], *, counters: Counters
+    ) -> None:
         self._open_backend = open_backend
+        self._bound = bound
+        self._bound_at_opening: frozenset[str] = frozenset()
         self._counters = counters
         self._log = get_logger()
         self._backend: Backend | None = None
@@ -36,19 +43,30 @@ class Hardware:
 
         Links are read only when there are other GPUs than before: they take far longer than all the rest.
         """
-        if self._backend is None:
-            self._backend = self._open_backend()
-        inventory = self._backend.read()
+        backend = self._open()
+        inventory = backend.read()
         before = self._known
         if before is not None:
             inventory = keep_lost(before, inventory)
         if before is not None and _uuids(before) == _uuids(inventory):
             inventory = replace(inventory, links=before.links)
         elif len(inventory.gpus) > 1:
-            with_links = self._backend.read(links=True)
+            with_links = backend.read(links=True)
             inventory = with_links if before is None else keep_lost(before, with_links)
         self._known = inventory
         return inventory
+
+    def _open(self) -> Backend:
+        bound = self._bound()
+        if self._backend is not None and bound != self._bound_at_opening:
+            self._log.info("The kernel's driver holds other GPUs than before; opening it anew")
+            self.close()
+            # Indices mean other GPUs now, so nothing can be said of one that cannot be read.
+            self._known = None
+        if self._backend is None:
+            self._backend = self._open_backend()
+            self._bound_at_opening = bound
+        return self._backend
 
     def watch(self, health: NodeHealth, *, probe_interval: float) -> None:
         """See to it that every GPU that `health` knows is watched, from this moment on."""

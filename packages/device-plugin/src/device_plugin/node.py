@@ -60,7 +60,7 @@ class Node:
         self._mps = MpsWatch(places.mps, self._health.unshareable)
         self._plugins = Plugins(places.kubelet, self._book, ready=self._mps.ready, counters=counters)
         # The config may change, and the driver's root with it.
-        self._hardware = Hardware(lambda: source.open(self._config), counters=counters)
+        self._hardware = Hardware(lambda: source.open(self._config), source.bound, counters=counters)
 
     @property
     def health(self) -> HealthBook:

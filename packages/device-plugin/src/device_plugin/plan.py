@@ -59,7 +59,15 @@ def health_rules(config: Config, *, disable: str | None, enable: str | None) -> 
         quiet=config.health.recovery_quiet_time.seconds,
         checks=not policy.checks_nothing,
     )
+    if not rules.checks:
+        warnings = (*warnings, _UNCHECKED)
     return rules, warnings
+
+
+_UNCHECKED = (
+    "Health checks are off, since DP_DISABLE_HEALTHCHECKS names every XID: sick GPUs are listed as healthy, and "
+    "containers get them."
+)
 
 
 def _list(texts: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from device_plugin.allocate import CONTROL_NODES, IMEX_CHANNEL_NODE
-from device_plugin.device_nodes import Exists, is_character_device
+from device_plugin.device_nodes import Exists, bound_functions, is_character_device
 from gpu_core.config.model import Config
 from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.backend import Backend
@@ -18,10 +18,15 @@ from gpu_core.devices.simulated.node import SimulatedNode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSource:
-    """Opens the node's driver as a config asks, and tells which device nodes there are."""
+    """Opens the node's driver as a config asks, and tells which device nodes there are.
+
+    `bound` tells which PCI functions the kernel's driver holds: when these change, NVML has to be opened anew, since it
+    counts the GPUs that were there when it was opened.
+    """
 
     open: Callable[[Config], Backend]
     exists: Exists
+    bound: Callable[[], frozenset[str]] = frozenset
     simulated: bool = False
 
 
@@ -30,7 +35,7 @@ def node_source(settings: PluginSettings) -> NodeSource:
     if settings.simulated_node:
         events = Path(settings.simulated_events) if settings.simulated_events else None
         return simulated_source(load_node(settings.simulated_node), events)
-    return NodeSource(open=_open_machine, exists=is_character_device)
+    return NodeSource(open=_open_machine, exists=is_character_device, bound=bound_functions)
 
 
 def simulated_source(node: SimulatedNode, events: Path | None = None) -> NodeSource:
