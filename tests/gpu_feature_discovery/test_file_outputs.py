@@ -106,3 +106,8 @@ class FullDevice(io.StringIO):
 def test_a_stream_that_takes_nothing_is_an_error() -> None:
     with pytest.raises(PublishError, match="No space left on device"):
         StreamOutput(FullDevice(), LabelFormat.JSON).publish(LABELS)
+
+
+def test_a_closed_output_is_a_failed_publication() -> None:
+    with pytest.raises(PublishError, match="standard output is closed"):
+        StreamOutput(None, LabelFormat.LABELS).publish(LABELS)

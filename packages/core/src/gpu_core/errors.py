@@ -13,7 +13,8 @@
     ├── KubeletError            1   the kubelet cannot be reached or refused us
     ├── PublishError            1   labels cannot be written to their destination
     ├── ClusterError            1   the API server refused or cannot be reached
-    └── ProcessError            1   another program is missing, may not be run, or hangs
+    ├── ProcessError            1   another program is missing, may not be run, or hangs
+    └── OutputError             1   an answer cannot be written to standard output
 
 A message states the fact first and the next step second, in full sentences, and needs no traceback. These
 are caught in three places only: a program's `cli.py`, the supervise loop and the gRPC servicer.
@@ -93,3 +94,7 @@ class ClusterError(SuiteError):
 
 class ProcessError(SuiteError):
     """Another program is missing, may not be run, or did not end in time."""
+
+
+class OutputError(SuiteError):
+    """What somebody asked for cannot be written to standard output."""

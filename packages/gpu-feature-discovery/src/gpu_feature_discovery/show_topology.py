@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from gpu_core.command import Invocation
+from gpu_core.command import Invocation, tell
 
 
 def show_topology(invocation: Invocation) -> int:
@@ -19,5 +17,5 @@ def show_topology(invocation: Invocation) -> int:
         inventory = backend.read(links=True)
     finally:
         backend.close()
-    sys.stdout.write(draw(apply(inventory, loaded.config.devices)))
+    tell(draw(apply(inventory, loaded.config.devices)))
     return 0

@@ -2,5 +2,6 @@
 
 from gpu_core.command.run import run_program
 from gpu_core.command.subcommands import Invocation, Subcommand
+from gpu_core.command.tell import tell
 
-__all__ = ["Invocation", "Subcommand", "run_program"]
+__all__ = ["Invocation", "Subcommand", "run_program", "tell"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from gpu_core.command.subcommands import Invocation, Subcommand
+from gpu_core.command.tell import tell
 from gpu_core.config.check import Report, check
 from gpu_core.config.layers import dotted
 from gpu_core.config.load import read_config_file
@@ -43,8 +43,7 @@ def run(invocation: Invocation) -> int:
     (file,) = invocation.arguments
     parsed, _ = read_config_file(file)
     report = check(parsed, invocation.program, invocation.line, invocation.environ)
-    lines = as_json(report, file) if settings.format is OutputFormat.JSON else as_text(report, file)
-    sys.stdout.write(lines)
+    tell(as_json(report, file) if settings.format is OutputFormat.JSON else as_text(report, file))
     return 0 if report.usable else 1
 
 

@@ -7,7 +7,9 @@ those who ask.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import io
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
@@ -15,6 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gpu_core.command.subcommands import Subcommand
+from gpu_core.command.tell import tell
 from gpu_core.config.effective import plain
 from gpu_core.config.options import Option, Program
 from gpu_core.config.shape import Form
@@ -39,7 +42,10 @@ _METAVARS = {Form.DURATION: "DURATION", Form.INTEGERS: "NUMBERS", Form.TEXTS: "L
 def show_help(program: Program[Any], subcommands: Sequence[Subcommand], chosen: Subcommand | None) -> None:
     """Print the help of a program, or of one of its subcommands, on standard output."""
     words = ["--help"] if chosen is None else [chosen.name, "--help"]
-    _command(program, subcommands)(words, prog_name=program.commands[0], standalone_mode=False)
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        _command(program, subcommands)(words, prog_name=program.commands[0], standalone_mode=False)
+    tell(text.getvalue())
 
 
 def complete(program: Program[Any], subcommands: Sequence[Subcommand], words: Sequence[str], name: str) -> int:

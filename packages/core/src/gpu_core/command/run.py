@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from gpu_core.command.check_config import CHECK_CONFIG
 from gpu_core.command.subcommands import Invocation, Subcommand
+from gpu_core.command.tell import tell
 from gpu_core.config.flags import CommandLine, read_flags
 from gpu_core.config.load import Loaded, load_line
 from gpu_core.config.options import Program
@@ -111,7 +112,7 @@ def _complete(call: _Call, name: str) -> int:
 def _version(call: _Call) -> int:
     from importlib import metadata  # noqa: PLC0415  It brings the e-mail parser along.
 
-    sys.stdout.write(f"{call.program.title} version {metadata.version('gpu-suite-core')}\n")
+    tell(f"{call.program.title} version {metadata.version('gpu-suite-core')}\n")
     return 0
 
 

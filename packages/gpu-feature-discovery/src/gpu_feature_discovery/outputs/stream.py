@@ -15,12 +15,14 @@ class StreamOutput:
 
     place = "standard output"
 
-    def __init__(self, stream: TextIO, form: LabelFormat) -> None:
+    def __init__(self, stream: TextIO | None, form: LabelFormat) -> None:
         self._stream = stream
         self._form = form
 
     def publish(self, labels: Mapping[str, str]) -> None:
         """Write the labels, sorted."""
+        if self._stream is None:
+            raise PublishError("The labels cannot be written, because standard output is closed; open or redirect it.")
         try:
             self._stream.write(render(labels, self._form))
             self._stream.flush()

@@ -1,0 +1,70 @@
+"""Answers on standard output, whatever became of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import os, sys
+from gpu_core.command import run_program
+from gpu_core.config.programs import DEVICE_PLUGIN
+sys.exit(run_program(DEVICE_PLUGIN, sys.argv[1:], os.environ, lambda loaded: 3))
+"""
+PROBLEM = "nvidia-device-plugin: The answer cannot be written to standard output: No space left on device.\n"
+CLOSED = "nvidia-device-plugin: Standard output is closed, so the answer cannot be written; open it, or redirect it.\n"
+
+
+def ask(redirection: str, *argv: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run a program through a shell that redirects its standard output."""
+    line = f'"$0" "$@" {redirection}'
+    return subprocess.run(
+        ["/bin/sh", "-c", line, sys.executable, "-c", SCRIPT, *argv],
+        env={"PATH": "/usr/bin:/bin", **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(params=["--version", "--help", "check-config /dev/null"])
+def question(request: pytest.FixtureRequest) -> list[str]:
+    words: str = request.param
+    return words.split()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
+def test_a_full_disk_is_told_in_one_line(question: list[str]) -> None:
+    done = ask(">/dev/full", *question)
+
+    assert (done.returncode, done.stderr) == (1, PROBLEM)
+
+
+def test_a_closed_output_is_told_in_one_line(question: list[str]) -> None:
+    done = ask(">&-", *question)
+
+    assert (done.returncode, done.stderr) == (1, CLOSED)
+
+
+def test_a_reader_that_left_is_no_error(question: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    done = subprocess.run([sys.executable, "-c", SCRIPT, *question], stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_characters_that_the_output_lacks_are_escaped(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("café: 1\n", encoding="utf-8")
+
+    done = ask("", "check-config", str(file), PYTHONIOENCODING="ascii")
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert r": caf\xe9: unknown key" in done.stdout
