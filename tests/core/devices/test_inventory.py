@@ -165,6 +165,12 @@ def test_memory_that_the_driver_gives_no_figure_for_is_no_fault() -> None:
     assert (gpu.memory, gpu.faults) == (None, ())
 
 
+def test_gpus_that_share_one_node_have_no_numbers_which_is_no_fault() -> None:
+    with opened(load_node("wsl")) as backend:
+        gpu = backend.read().gpus[0]
+    assert (gpu.minor, gpu.faults) == (None, ())
+
+
 def test_a_tegra_chip_is_described_by_cuda() -> None:
     with opened(load_node("jetson")) as backend:
         found = backend.read(links=True)

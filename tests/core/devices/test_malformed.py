@@ -85,6 +85,17 @@ def test_a_bus_id_that_is_none_leads_to_no_folder(text: bytes) -> None:
     assert (gpu.pci, gpu.numa_node, gpu.faults) == (None, None, ())
 
 
+def test_a_bus_id_that_is_no_text_is_a_fault() -> None:
+    fault = Fault(call="DeviceGetPciInfo", code="UNREADABLE_TEXT")
+    assert [(gpu.pci_bus_id, gpu.faults) for gpu in read(nvmlDeviceGetPciInfo_v3=bus(b"\xff")).gpus] == [
+        (None, (fault,))
+    ] * 2
+
+
+def test_an_nvlink_that_ends_at_no_text_counts_for_nobody() -> None:
+    assert read(nvmlDeviceGetNvLinkRemotePciInfo_v2=bus(b"\xff")).links[0][1].nvlinks == 0
+
+
 def test_an_nvlink_that_ends_nowhere_counts_for_nobody() -> None:
     links = read(nvmlDeviceGetNvLinkRemotePciInfo_v2=bus(b"nowhere")).links
     assert links[0][1].nvlinks == 0

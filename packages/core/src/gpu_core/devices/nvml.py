@@ -85,7 +85,8 @@ class NvmlBackend:
         handle = attempt("DeviceGetHandleByIndex", _by_index, index)
         if isinstance(handle, Fault):
             return UnreadableGpu(index=index, fault=handle), None
-        return read_gpu(index, handle, self._files, minors), handle
+        own_node = self._platform is not Platform.WSL
+        return read_gpu(index, handle, self._files, minors, own_node=own_node), handle
 
 
 def _by_index(index: int) -> Any:

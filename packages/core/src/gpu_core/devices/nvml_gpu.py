@@ -18,19 +18,25 @@ _ATS = 2
 """NVML_DEVICE_ADDRESSING_MODE_ATS: the GPU's memory is in the host's address space."""
 
 
-def read_gpu(index: int, handle: Any, files: NodeFiles, minors: Mapping[str, int]) -> Gpu | UnreadableGpu:
-    """Return one GPU; without a UUID it cannot be named. `minors` are those of MIG capabilities, by path."""
+def read_gpu(
+    index: int, handle: Any, files: NodeFiles, minors: Mapping[str, int], *, own_node: bool = True
+) -> Gpu | UnreadableGpu:
+    """Return one GPU; without a UUID it cannot be named.
+
+    `minors` are those of MIG capabilities, by path. `own_node` tells that each GPU has a device node, whose number has
+    to be known; on WSL they share one and have no numbers.
+    """
     identity = attempt("DeviceGetUUID", pynvml.nvmlDeviceGetUUID, handle)
     if isinstance(identity, Fault):
         return UnreadableGpu(index=index, fault=identity)
     facts, gaps = Facts(), Facts()
     name = facts.need("DeviceGetName", pynvml.nvmlDeviceGetName, handle)
-    minor = facts.need("DeviceGetMinorNumber", pynvml.nvmlDeviceGetMinorNumber, handle)
+    ask_minor = facts.need if own_node else facts.need_if_offered
+    minor = ask_minor("DeviceGetMinorNumber", pynvml.nvmlDeviceGetMinorNumber, handle)
     capability = facts.need("DeviceGetCudaComputeCapability", pynvml.nvmlDeviceGetCudaComputeCapability, handle)
-    bus = facts.need_if_offered("DeviceGetPciInfo", pynvml.nvmlDeviceGetPciInfo, handle)
+    bus_id = facts.need_if_offered("DeviceGetPciInfo", _bus_id, handle)
     mig_mode = facts.need_if_offered("DeviceGetMigMode", pynvml.nvmlDeviceGetMigMode, handle)
     memory = may("DeviceGetMemoryInfo", pynvml.nvmlDeviceGetMemoryInfo, handle)
-    bus_id = None if bus is None else _text(bus.busId)
     address = None if bus_id is None else kernel_address(bus_id)
     pci = None if address is None else files.pci(address)
     mig_max = 0
@@ -78,5 +84,7 @@ def _fabric(handle: Any, gaps: Facts) -> Fabric | None:
     )
 
 
-def _text(value: bytes | str) -> str:
-    return value.decode("ascii", "replace") if isinstance(value, bytes) else value
+def _bus_id(handle: Any) -> str:
+    # The binding decodes a structure's text when it is looked at, which belongs to the call that may fail.
+    bus_id: str = pynvml.nvmlDeviceGetPciInfo(handle).busId
+    return bus_id

@@ -47,14 +47,16 @@ def _bridges(handle: Any) -> Counter[str]:
         state = may("DeviceGetNvLinkState", pynvml.nvmlDeviceGetNvLinkState, handle, link)
         if state != pynvml.NVML_FEATURE_ENABLED:
             continue
-        remote = may("DeviceGetNvLinkRemotePciInfo", pynvml.nvmlDeviceGetNvLinkRemotePciInfo, handle, link)
-        if remote is None:
-            continue
-        bus_id = remote.busId
-        address = kernel_address(bus_id.decode("ascii", "replace") if isinstance(bus_id, bytes) else bus_id)
+        bus_id = may("DeviceGetNvLinkRemotePciInfo", _remote_bus_id, handle, link)
+        address = None if bus_id is None else kernel_address(bus_id)
         if address is not None:
             ends[address] += 1
     return ends
+
+
+def _remote_bus_id(handle: Any, link: int) -> str:
+    bus_id: str = pynvml.nvmlDeviceGetNvLinkRemotePciInfo(handle, link).busId
+    return bus_id
 
 
 def _address(gpu: Gpu) -> str:

@@ -119,19 +119,15 @@ def _profile_of(
 
 def _instance_profiles(handle: Any) -> dict[int, _InstanceProfile]:
     """Return the GPU instance profiles that a GPU offers, by their id."""
-    profiles = {}
-    for slot in range(PROFILE_COUNT):
-        info = may("DeviceGetGpuInstanceProfileInfo", _profile_info, handle, slot)
-        if info is not None:
-            name = getattr(info, "name", b"")
-            text = name.decode("ascii", "replace") if isinstance(name, bytes) else str(name)
-            profiles[int(info.id)] = _InstanceProfile(slot=slot, name=text)
-    return profiles
+    found = (may("DeviceGetGpuInstanceProfileInfo", _profile, handle, slot) for slot in range(PROFILE_COUNT))
+    return dict(profile for profile in found if profile is not None)
 
 
-def _profile_info(handle: Any, slot: int) -> Any:
-    """Ask for a profile with its name, and on older drivers without."""
+def _profile(handle: Any, slot: int) -> tuple[int, _InstanceProfile]:
+    """Ask for a profile's id and name, and on older drivers for its id alone."""
     try:
-        return pynvml.nvmlDeviceGetGpuInstanceProfileInfo(handle, slot, version=2)
+        info = pynvml.nvmlDeviceGetGpuInstanceProfileInfo(handle, slot, version=2)
+        name: str = info.name
     except pynvml.NVMLError_FunctionNotFound:
-        return pynvml.nvmlDeviceGetGpuInstanceProfileInfo(handle, slot, version=1)
+        info, name = pynvml.nvmlDeviceGetGpuInstanceProfileInfo(handle, slot, version=1), ""
+    return int(info.id), _InstanceProfile(slot=slot, name=name)

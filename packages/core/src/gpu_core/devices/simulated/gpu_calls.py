@@ -9,6 +9,7 @@ from typing import Any
 
 import pynvml
 
+from gpu_core.devices.model import Platform
 from gpu_core.devices.simulated.c_values import number, put_number, put_pointer, put_text, target, text
 from gpu_core.devices.simulated.handles import Handles
 from gpu_core.devices.simulated.node import SimulatedGpu, SimulatedMig
@@ -82,6 +83,9 @@ def _minor(handles: Handles, device: Any, minor: Any) -> int:
     gpu = handles.unit(device)
     if not isinstance(gpu, SimulatedGpu):
         return INVALID_ARGUMENT
+    # There, all GPUs are reached through one node, and the Windows driver has no numbers for them.
+    if handles.state.node.platform is Platform.WSL:
+        return NOT_SUPPORTED
     put_number(minor, gpu.minor)
     return SUCCESS
 
