@@ -126,6 +126,15 @@ def test_events_that_are_not_supported_are_no_fault(events: Path, call: str) -> 
         monitor.close()
 
 
+def test_events_of_no_kind_that_matters_are_not_registered_for(events: Path) -> None:
+    say(events, "fail DeviceRegisterEvents * INVALID_ARGUMENT")
+    with opened(node({"gpus": [{"model": "T4", "events": []}]}), events) as backend:
+        monitor = backend.monitor()
+        assert monitor is not None
+        assert monitor.watch(backend.read().gpus[0]) is Watch.UNSUPPORTED
+        monitor.close()
+
+
 def test_without_an_event_set_there_is_no_monitor(events: Path) -> None:
     say(events, "fail EventSetCreate * INSUFFICIENT_RESOURCES")
     with opened(node(GPUS), events) as backend, pytest.raises(NvmlCallError, match="EventSetCreate"):
@@ -134,12 +143,12 @@ def test_without_an_event_set_there_is_no_monitor(events: Path) -> None:
 
 def test_a_gpu_answers_what_recovery_it_needs(watched: tuple[HealthMonitor, tuple[Gpu, ...]], events: Path) -> None:
     monitor, gpus = watched
-    actions = ["none", "reset", "reboot", "drain-p2p", "drain-reset", "17", "unsupported"]
+    actions = [*(action.value for action in list(RecoveryAction)[:8]), "17", "unsupported"]
     answers = []
     for action in actions:
         say(events, f"recovery 0 {action}")
         answers.append(monitor.probe(gpus[0]))
-    expected = [*list(RecoveryAction)[:5], RecoveryAction.UNKNOWN, None]
+    expected = [*list(RecoveryAction)[:8], RecoveryAction.UNKNOWN, None]
     assert answers == [Probe(fault=None, recovery=action) for action in expected]
     assert monitor.probe(gpus[1]) == Probe(fault=None, recovery=RecoveryAction.NONE)
 

@@ -91,8 +91,11 @@ def test_a_mig_device_gets_well_with_its_gpu() -> None:
         pytest.param([RESET], [False], id="a wanted reset makes sick"),
         pytest.param([asks_for(RecoveryAction.REBOOT)], [False], id="a wanted reboot does"),
         pytest.param([asks_for(RecoveryAction.DRAIN_AND_RESET)], [False], id="a wanted draining does"),
+        pytest.param([asks_for(RecoveryAction.BUS_RESET)], [False], id="a wanted reset of the bus does"),
+        pytest.param([asks_for(RecoveryAction.SYSTEM_REBOOT)], [False], id="a wanted reboot of the whole system does"),
         pytest.param([RESET, WELL, WELL, WELL], [False, False, False, True], id="until it is done"),
         pytest.param([asks_for(RecoveryAction.DRAIN_P2P)], [True], id="less than that does not"),
+        pytest.param([asks_for(RecoveryAction.RECOVER_IMEX_DOMAIN)], [True], id="nor does what is between nodes"),
         pytest.param([asks_for(RecoveryAction.UNKNOWN)], [True], id="nor does a new word of the driver"),
     ],
 )

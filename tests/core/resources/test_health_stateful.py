@@ -29,7 +29,13 @@ PROBES = st.one_of(
     st.sampled_from([Probe(fault=None, recovery=action) for action in [*GOOD, *RecoveryAction]]),
     st.just(Probe(fault=LOST, recovery=None)),
 )
-STOPPING = {RecoveryAction.RESET, RecoveryAction.REBOOT, RecoveryAction.DRAIN_AND_RESET}
+STOPPING = {
+    RecoveryAction.RESET,
+    RecoveryAction.REBOOT,
+    RecoveryAction.DRAIN_AND_RESET,
+    RecoveryAction.BUS_RESET,
+    RecoveryAction.SYSTEM_REBOOT,
+}
 
 
 def _variant(number: int, shape: int, *, faulty: bool) -> Gpu:

@@ -47,7 +47,23 @@ class RecoveryAction(StrEnum):
     REBOOT = "reboot"
     DRAIN_P2P = "drain-p2p"
     DRAIN_AND_RESET = "drain-reset"
+    RECOVER_IMEX_DOMAIN = "recover-imex-domain"
+    BUS_RESET = "bus-reset"
+    SYSTEM_REBOOT = "system-reboot"
     UNKNOWN = "unknown"
+
+
+RECOVERY_ACTIONS = {
+    0: RecoveryAction.NONE,
+    1: RecoveryAction.RESET,
+    2: RecoveryAction.REBOOT,
+    3: RecoveryAction.DRAIN_P2P,
+    4: RecoveryAction.DRAIN_AND_RESET,
+    5: RecoveryAction.RECOVER_IMEX_DOMAIN,
+    6: RecoveryAction.BUS_RESET,
+    7: RecoveryAction.SYSTEM_REBOOT,
+}
+"""The actions by NVML's numbers (NVML_GPU_RECOVERY_ACTION_*); any other number is an unknown action."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pynvml
 
-from gpu_core.devices.events import DeviceEvent, EventKind, Probe, RecoveryAction, Watch
+from gpu_core.devices.events import RECOVERY_ACTIONS, DeviceEvent, EventKind, Probe, RecoveryAction, Watch
 from gpu_core.devices.model import Fault, Gpu
 from gpu_core.devices.nvml_calls import ask, attempt, may
 from gpu_core.errors import NvmlCallError
@@ -20,17 +20,6 @@ _WANTED = sum(_KINDS)
 
 _NO_INSTANCE = 0xFFFFFFFF
 """The instance number of events that concern a whole GPU."""
-
-_RECOVERY_FIELD = 230
-"""NVML_FI_DEV_GET_GPU_RECOVERY_ACTION; drivers before 570 do not have it."""
-
-_RECOVERY = {
-    0: RecoveryAction.NONE,
-    1: RecoveryAction.RESET,
-    2: RecoveryAction.REBOOT,
-    3: RecoveryAction.DRAIN_P2P,
-    4: RecoveryAction.DRAIN_AND_RESET,
-}
 
 
 class NvmlMonitor:
@@ -47,7 +36,11 @@ class NvmlMonitor:
         supported = attempt("DeviceGetSupportedEventTypes", pynvml.nvmlDeviceGetSupportedEventTypes, handle)
         if isinstance(supported, Fault):
             return Watch.UNSUPPORTED if supported.code == "NOT_SUPPORTED" else supported
-        done = attempt("DeviceRegisterEvents", pynvml.nvmlDeviceRegisterEvents, handle, supported & _WANTED, self._set)
+        wanted = supported & _WANTED
+        if not wanted:
+            # As on some virtual GPUs; what a driver says to a registration for nothing is not documented.
+            return Watch.UNSUPPORTED
+        done = attempt("DeviceRegisterEvents", pynvml.nvmlDeviceRegisterEvents, handle, wanted, self._set)
         if isinstance(done, Fault):
             return Watch.UNSUPPORTED if done.code == "NOT_SUPPORTED" else done
         return Watch.WATCHED
@@ -94,7 +87,9 @@ def _instance(number: int) -> int | None:
 
 
 def _recovery(handle: Any) -> RecoveryAction | None:
-    values = may("DeviceGetFieldValues", pynvml.nvmlDeviceGetFieldValues, handle, [_RECOVERY_FIELD])
+    # Drivers before 570 do not have this field.
+    fields = [pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION]
+    values = may("DeviceGetFieldValues", pynvml.nvmlDeviceGetFieldValues, handle, fields)
     if values is None or values[0].nvmlReturn != pynvml.NVML_SUCCESS:
         return None
-    return _RECOVERY.get(int(values[0].value.uiVal), RecoveryAction.UNKNOWN)
+    return RECOVERY_ACTIONS.get(int(values[0].value.uiVal), RecoveryAction.UNKNOWN)

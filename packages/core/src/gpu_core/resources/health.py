@@ -19,8 +19,16 @@ from gpu_core.resources.xids import XidPolicy
 
 Changed = tuple["HealthBook", tuple[Transition, ...]]
 
-ACTIONS_THAT_STOP = frozenset({RecoveryAction.RESET, RecoveryAction.REBOOT, RecoveryAction.DRAIN_AND_RESET})
-"""After these the driver expects no new work on a GPU. Draining peer-to-peer traffic leaves it usable."""
+ACTIONS_THAT_STOP = frozenset(
+    {
+        RecoveryAction.RESET,
+        RecoveryAction.REBOOT,
+        RecoveryAction.DRAIN_AND_RESET,
+        RecoveryAction.BUS_RESET,
+        RecoveryAction.SYSTEM_REBOOT,
+    }
+)
+"""After these the driver expects no new work on a GPU. What concerns its links to others leaves it usable."""
 
 ENDING_BY_ITSELF = frozenset({Cause.SILENT, Cause.UNWATCHED, Cause.ACTION})
 """What a GPU that answers, is watched and needs no recovery cannot suffer from any more."""
@@ -115,7 +123,8 @@ class HealthBook:
         """Return the book after the MPS control daemons were asked: by GPU, why it cannot be shared; all others can."""
         if not self.rules.checks:
             return self, ()
-        ledger, transitions = self.ledger, ()
+        ledger = self.ledger
+        transitions: list[Transition] = []
         for gpu in self.gpus:
             reason = reasons.get(gpu.uuid)
             if reason is not None:
@@ -124,7 +133,7 @@ class HealthBook:
                 cured = "its MPS control daemon works again"
                 ledger, changed = ledger.cure([gpu.uuid], causes=[Cause.MPS], reason=cured, now=now)
             transitions += changed
-        return replace(self, ledger=ledger), transitions
+        return replace(self, ledger=ledger), tuple(transitions)
 
     def after_inventory(self, inventory: Inventory, now: float) -> Changed:
         """Return the book after the node was read again.

@@ -3,7 +3,8 @@
     event TARGET xid=79 [gi=1 ci=0]      the driver reports an XID; `type=2 data=1` reports another event type
     fail CALL TARGET CODE [count=N]      an NVML call fails from now on, or N times: fail DeviceGetName 3 GPU_IS_LOST
     heal CALL|* [TARGET]                 it works again
-    recovery TARGET ACTION|unsupported   the driver's recovery action: none, reset, reboot, drain-p2p, drain-reset
+    recovery TARGET ACTION|unsupported   the driver's recovery action: none, reset, reboot, drain-p2p, drain-reset,
+                                         recover-imex-domain, bus-reset, system-reboot, or NVML's number
     remove TARGET                        the GPU is gone
     add TARGET                           it is back
     mig TARGET [PROFILE …]               the GPU's new MIG devices; none at all, or `off` to end MIG
@@ -17,12 +18,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from gpu_core.devices.events import RECOVERY_ACTIONS
+
 ALL = "*"
 OFF = "off"
 XID_EVENT = 0x8
 WHOLE_GPU = 0xFFFFFFFF
 
-RECOVERY_ACTIONS = {"none": 0, "reset": 1, "reboot": 2, "drain-p2p": 3, "drain-reset": 4}
+RECOVERY_NUMBERS = {action.value: number for number, action in RECOVERY_ACTIONS.items()}
 
 _SAME = {
     "InitWithFlags": "Init",
@@ -149,4 +152,4 @@ def _event(target: str, options: dict[str, str]) -> Happen:
 
 
 def _action(word: str) -> int:
-    return int(word) if word.isdigit() else RECOVERY_ACTIONS[word]
+    return int(word) if word.isdigit() else RECOVERY_NUMBERS[word]

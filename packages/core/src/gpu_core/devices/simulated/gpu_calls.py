@@ -20,7 +20,6 @@ NOT_FOUND = int(pynvml.NVML_ERROR_NOT_FOUND)
 INVALID_ARGUMENT = int(pynvml.NVML_ERROR_INVALID_ARGUMENT)
 GPU_IS_LOST = int(pynvml.NVML_ERROR_GPU_IS_LOST)
 
-_RECOVERY_FIELD = 230
 _UNSIGNED_INT = 1
 
 
@@ -156,7 +155,7 @@ def _field_values(handles: Handles, device: Any, count: Any, values: Any) -> int
     recovery = gpu.recovery if isinstance(gpu, SimulatedGpu) else None
     for place in range(number(count)):
         field = target(values)[place]
-        if field.fieldId == _RECOVERY_FIELD and recovery is not None:
+        if field.fieldId == pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION and recovery is not None:
             field.nvmlReturn, field.valueType = SUCCESS, _UNSIGNED_INT
             field.value.uiVal = recovery
         else:

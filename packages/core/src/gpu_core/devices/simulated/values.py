@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpu_core.devices.model import Fabric
-from gpu_core.devices.simulated.commands import RECOVERY_ACTIONS
+from gpu_core.devices.simulated.commands import RECOVERY_NUMBERS
 from gpu_core.devices.simulated.node import CudaDevice
 from gpu_core.errors import ConfigError
 
@@ -126,4 +126,4 @@ def word(value: object, words: Mapping[str, Any], where: str) -> Any:
 
 def recovery(value: object, where: str) -> int | None:
     """Return NVML's number of a recovery action."""
-    return None if value is None else int(word(value, RECOVERY_ACTIONS, where))
+    return None if value is None else int(word(value, RECOVERY_NUMBERS, where))
