@@ -126,6 +126,14 @@ def test_a_failure_of_the_program_is_told_without_a_traceback(capsys: pytest.Cap
     assert capsys.readouterr() == ("", "gpu-feature-discovery: No GPU answers; look at dmesg.\n")
 
 
+def test_an_interrupted_program_ends_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    def main(_: Loaded[Any]) -> int:
+        raise KeyboardInterrupt
+
+    assert run_program(GPU_FEATURE_DISCOVERY, [], {}, main) == 130
+    assert capsys.readouterr() == ("", "")
+
+
 @pytest.mark.parametrize("flag", ["--version", "-v", "-version"])
 def test_tells_the_version(started: Started, capsys: pytest.CaptureFixture[str], flag: str) -> None:
     assert started.run(flag) == 0

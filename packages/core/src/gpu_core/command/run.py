@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from gpu_core.config.options import Program
 from gpu_core.errors import SuiteError
 
 S = TypeVar("S")
+
+_INTERRUPTED = 128 + signal.SIGINT
+"""What shells report of a program that this signal has ended."""
 
 
 def run_program(
@@ -38,6 +42,9 @@ def run_program(
     except SuiteError as error:
         sys.stderr.write(f"{program.commands[0]}: {error}\n")
         return error.exit_code
+    except KeyboardInterrupt:
+        # Who pressed the keys knows; long-running programs turn the signal into an event and never get here.
+        return _INTERRUPTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
