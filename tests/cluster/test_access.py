@@ -14,6 +14,13 @@ from gpu_core.errors import ClusterError
 
 FIRST, SECOND = "first", "second"
 
+MISSHAPEN = """
+current-context: a
+contexts: [{name: a, context: b}]
+users: [{name: b, user: {tokenFile: [c]}}]
+clusters: [{name: b, cluster: d}]
+"""
+
 
 def server_context(ca: trustme.CA) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -97,6 +104,9 @@ def test_a_token_file_named_by_a_kubeconfig_rotates_too(tmp_path: Path) -> None:
         pytest.param("{", "is not YAML", id="not YAML"),
         pytest.param("[]", "holds no mapping", id="a list"),
         pytest.param("{}", "cannot be used", id="without a context"),
+        pytest.param("{users: 5, clusters: {}}", "cannot be used", id="users that are no list"),
+        pytest.param("{users: [a], clusters: [{cluster: 7}]}", "cannot be used", id="entries that are no mappings"),
+        pytest.param(MISSHAPEN, "cannot be used", id="a context that is no mapping"),
     ],
 )
 def test_a_kubeconfig_that_cannot_be_used_is_named(tmp_path: Path, text: str | None, message: str) -> None:

@@ -7,7 +7,7 @@ read from; `Cluster` reads everything again when any of those has changed.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -67,14 +67,9 @@ class Kubeconfig:
             document = self._document()
         except ClusterError:
             return (self.path,)
+        parts = (*_parts(document, "users", "user"), *_parts(document, "clusters", "cluster"))
         keys = ("tokenFile", "client-certificate", "client-key", "certificate-authority")
-        named = {
-            self.path.parent / str(part[key])
-            for entry in [*(document.get("users") or ()), *(document.get("clusters") or ())]
-            for part in (entry.get("user") or {}, entry.get("cluster") or {})
-            for key in keys
-            if part.get(key)
-        }
+        named = {self.path.parent / str(part[key]) for part in parts for key in keys if part.get(key)}
         return (self.path, *sorted(named))
 
     def configuration(self) -> Any:
@@ -88,7 +83,8 @@ class Kubeconfig:
         try:
             loader = KubeConfigLoader(config_dict=document, config_base_path=str(self.path.parent))
             loader.load_and_set(configuration)
-        except (ConfigException, KeyError, TypeError, ValueError, OSError) as error:
+        except (ConfigException, KeyError, TypeError, ValueError, AttributeError, OSError) as error:
+            # The loader trusts the file's shape, and fails in as many ways as a file can have another.
             raise ClusterError(f"The kubeconfig {self.path} cannot be used: {error}.") from error
         refresh = configuration.refresh_api_key_hook
 
@@ -115,6 +111,15 @@ class Kubeconfig:
         if not isinstance(document, dict):
             raise ClusterError(f"The kubeconfig {self.path} holds no mapping. Give a file that kubectl accepts.")
         return document
+
+
+def _parts(document: Mapping[str, Any], entries: str, part: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the users or the clusters of a kubeconfig; what has another shape is left for the loader to refuse."""
+    listed = document.get(entries)
+    for entry in listed if isinstance(listed, list) else ():
+        inner = entry.get(part) if isinstance(entry, Mapping) else None
+        if isinstance(inner, Mapping):
+            yield inner
 
 
 def find_access(
