@@ -161,6 +161,26 @@ def test_an_expired_version_is_read_anew(server: ApiServer, watched: Watched) ->
     assert watched.sighting() == LabelSeen(value="one")
 
 
+@pytest.mark.parametrize(
+    ("fault", "asked"),
+    [
+        pytest.param(Refuse(400, "BadRequest"), "list, watch, list, watch", id="a version that it cannot read"),
+        pytest.param(Refuse(504, "Timeout"), "list, watch, list, watch", id="a version that it has not reached"),
+        pytest.param(Refuse(410, "Expired"), "list, watch, list, watch", id="a version that it has forgotten"),
+        pytest.param(Refuse(429, "TooManyRequests"), "list, watch, watch", id="too much to do"),
+        pytest.param(Drop(), "list, watch, watch", id="no answer"),
+    ],
+)
+def test_the_node_is_read_anew_where_the_server_may_not_know_the_version(
+    server: ApiServer, tmp_path: Path, fault: Refuse | Drop, asked: str
+) -> None:
+    server.misbehave(fault, watch=True)
+    watched = Watched(server, tmp_path)
+    watched.is_open()
+    watched.stop()
+    assert ", ".join("watch" if request.watch else "list" for request in server.requests) == asked
+
+
 def test_nothing_is_seen_before_the_first_list_is_answered(server: ApiServer, tmp_path: Path) -> None:
     label(server, "one")
     gate = threading.Event()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gpu_cluster import NODES, Backoff, Cluster, EventType, ExpiredError, UnreachableError, WatchEvent, WatchStream
+from gpu_cluster import NODES, ApiError, Backoff, Cluster, EventType, UnreachableError, WatchEvent, WatchStream
 from gpu_core.errors import ClusterError
 
 QUICK_END = 1.0
@@ -81,9 +81,10 @@ class NodeWatch:
                 if self._version is None:
                     self._list()
                 self._follow()
-            except ExpiredError as error:
-                # What happened in between is lost, so the Node is read again.
-                self._version = None
+            except ApiError as error:
+                if _is_about_the_version(error):
+                    # What happened in between is lost, so the Node is read again.
+                    self._version = None
                 self._pause(error)
             except ClusterError as error:
                 self._pause(error)
@@ -164,3 +165,12 @@ class NodeWatch:
         pause = self._backoff.next_pause(getattr(error, "retry_after", None))
         self._report(Trouble(problem=str(error), pause=pause))
         self._stopped.wait(pause)
+
+
+def _is_about_the_version(error: ApiError) -> bool:
+    """Whether the version to go on from may be why the server refused.
+
+    An expired one says so, but one that a restored or another etcd has never seen is refused in several ways (400,
+    500, 504). An answer that did not come, and a plea for patience, say nothing about it.
+    """
+    return error.status not in (0, 429)
