@@ -59,7 +59,7 @@ def test_events_are_posted_in_order_and_a_refused_one_is_told_and_forgotten(
         now=lambda: NOW,
         unique=lambda: next(names),
     )
-    server.misbehave(Refuse(403, message="events is forbidden"))
+    server.misbehave(Refuse(500, message="no space left"))
     for _ in range(3):
         events.post(warning=True, reason="ConfigRefused", message="There is no config 'x'.")
     events.close()
@@ -68,6 +68,20 @@ def test_events_are_posted_in_order_and_a_refused_one_is_told_and_forgotten(
     (first, *_) = server.store.list("events", "default")
     first["metadata"] = {"name": "a.1", "namespace": "default"}
     assert first == EVENT
+
+
+def test_without_permission_it_is_told_once_and_nothing_more_is_posted(cluster: Cluster, server: ApiServer) -> None:
+    failures: list[str] = []
+    events = NodeEvents(cluster, node="a", component="c", failed=failures.append)
+    server.misbehave(Refuse(403, message="events is forbidden"))
+    for _ in range(3):
+        events.post(warning=True, reason="ConfigRefused", message="There is no config 'x'.")
+    server.wait_for(lambda: failures)
+    events.post(warning=True, reason="ConfigRefused", message="There is no config 'x'.")
+    events.close()
+    assert (len(server.requests), server.store.list("events")) == (1, [])
+    assert len(failures) == 1
+    assert failures[0].endswith("bound to the service account. No further Event will be posted.")
 
 
 def test_more_events_than_can_wait_are_dropped(cluster: Cluster, server: ApiServer) -> None:

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from device_plugin.app import App, kubelet_places, running
+from device_plugin.app import App
 from device_plugin.node import Places
+from device_plugin.node_health import Observer
 from device_plugin.registration import Pace
+from device_plugin.serve import kubelet_places, running
 from device_plugin.source import NodeSource, simulated_source
 from gpu_core.config.load import load
 from gpu_core.config.programs import DEVICE_PLUGIN
@@ -147,11 +149,13 @@ def run_plugin(
     environ: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
     pace: Pace | None = None,
+    observers: Sequence[Observer] = (),
 ) -> Iterator[RunningPlugin]:
     """Run the plugin until the block ends.
 
     `kubelet` is one to register with, or a directory to serve in without registering. `node` may be the name of a
-    recorded topology. `before` are things that have happened before the start, `pace` is the patience with the kubelet.
+    recorded topology. `before` are things that have happened before the start, `pace` is the patience with the kubelet,
+    `observers` hear of every change of health.
     Raises what the start raises.
     """
     directory = kubelet.directory if isinstance(kubelet, Kubelet) else kubelet
@@ -176,7 +180,7 @@ def run_plugin(
     events, counters, log = EventQueue(), Counters(), Log()
     configure(json=True, stream=log)
     with ExitStack() as stack:
-        app = stack.enter_context(running(loaded, source, places, events, counters))
+        app = stack.enter_context(running(loaded, source, places, events, counters, observers=observers))
         turns = Turns(app.act)
         thread = threading.Thread(target=supervise, args=(events, turns.act), kwargs={"first": app.wait()})
         thread.start()

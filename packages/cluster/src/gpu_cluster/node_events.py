@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gpu_cluster.cluster import Cluster
+from gpu_cluster.errors import ForbiddenError
 from gpu_cluster.kinds import EVENTS
 from gpu_cluster.node_event import NAMESPACE, node_event
 from gpu_core.errors import ClusterError
@@ -27,7 +28,10 @@ class _News:
 
 
 class NodeEvents:
-    """Posts from a thread of its own. `failed` is told why an Event could not be posted; it is not tried again."""
+    """Posts from a thread of its own. `failed` is told why an Event could not be posted; it is not tried again.
+
+    Without the permission to post, it is told that once, and nothing is posted any more.
+    """
 
     def __init__(
         self,
@@ -45,12 +49,15 @@ class NodeEvents:
         self._failed = failed
         self._now = now
         self._unique = unique
+        self._forbidden = False
         self._waiting: queue.Queue[_News | None] = queue.Queue(maxsize=MOST_WAITING)
         self._thread = threading.Thread(target=self._run, name="node-events", daemon=True)
         self._thread.start()
 
     def post(self, *, warning: bool, reason: str, message: str) -> None:
         """Have an Event posted; returns at once."""
+        if self._forbidden:
+            return
         with contextlib.suppress(queue.Full):
             self._waiting.put_nowait(_News(warning=warning, reason=reason, message=message))
 
@@ -61,7 +68,7 @@ class NodeEvents:
         self._thread.join(timeout)
 
     def _run(self) -> None:
-        while (news := self._waiting.get()) is not None:
+        while (news := self._waiting.get()) is not None and not self._forbidden:
             event = node_event(
                 node=self._node,
                 component=self._component,
@@ -73,5 +80,8 @@ class NodeEvents:
             )
             try:
                 self._cluster.create(EVENTS, event, namespace=NAMESPACE)
+            except ForbiddenError as error:
+                self._forbidden = True
+                self._failed(f"{error} No further Event will be posted.")
             except ClusterError as error:
                 self._failed(str(error))

@@ -4,84 +4,27 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from collections.abc import Callable, Iterable
 
 from device_plugin.metrics import CONFIG_LOADS, CONFIG_REFUSED, SCAN_FAILURES, SCANS
 from device_plugin.node import Node, Places
 from device_plugin.node_health import Observer
 from device_plugin.plan import check_any_usable, health_rules, mig_resources
-from device_plugin.plugins import KubeletPlaces
-from device_plugin.source import NodeSource, node_source
+from device_plugin.source import NodeSource
+from device_plugin.standing import ConfigInUse, Standing
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import PluginSettings
-from gpu_core.config.words import LogFormat
 from gpu_core.devices.model import Inventory
-from gpu_core.errors import HardwareError, KubeletError, SuiteError
-from gpu_core.mps import MpsRoot
+from gpu_core.errors import HardwareError, SuiteError
 from gpu_core.resources.health import HealthRules
-from gpu_core.runtime.config_file import ConfigFileWatch, DirectoriesWatch
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.events import EventQueue, Reload
-from gpu_core.runtime.logs import configure, get_logger
-from gpu_core.runtime.signals import signals_to
-from gpu_core.runtime.supervise import Actions, supervise
+from gpu_core.runtime.logs import get_logger
+from gpu_core.runtime.operation import config_name, count_config
+from gpu_core.runtime.supervise import Actions
 
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 _DOUBLINGS = 10
-
-
-def run(loaded: Loaded[PluginSettings]) -> int:
-    """Serve until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
-    settings = loaded.settings
-    configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level.value)
-    events = EventQueue()
-    places = Places(kubelet=kubelet_places(settings), mps=MpsRoot(settings.mps_root_ctr))
-    with signals_to(events), running(loaded, node_source(settings), places, events, Counters()) as app:
-        supervise(events, app.act, first=app.wait())
-    return 0
-
-
-def kubelet_places(settings: PluginSettings) -> KubeletPlaces:
-    """Return where sockets are. Raises KubeletError when the directory to watch is missing."""
-    kubelet = Path(settings.kubelet_socket) if settings.kubelet_socket else None
-    if kubelet is not None and not kubelet.parent.is_dir():
-        raise KubeletError(
-            f"{kubelet.parent} is no directory, so the kubelet's socket {kubelet} can never appear. Mount the host's "
-            "device plugin directory there, or name the right socket with --kubelet-socket."
-        )
-    return KubeletPlaces(directory=Path(settings.device_plugin_dir), kubelet=kubelet)
-
-
-@contextmanager
-def running(
-    loaded: Loaded[PluginSettings], source: NodeSource, places: Places, events: EventQueue, counters: Counters
-) -> Iterator[App]:
-    """Run a started app with its watches, and leave nothing behind. Raises SuiteError."""
-    settings = loaded.settings
-    with ExitStack() as stack:
-        app = App(loaded, source, places, counters=counters)
-        stack.callback(app.stop)
-        app.start()
-        kubelet = places.kubelet
-        if kubelet.kubelet is not None:
-            directories = {kubelet.kubelet.parent, kubelet.directory}
-            _watch(stack, DirectoriesWatch(lambda: directories, app.node.kubelet_changed))
-            # What happened before the watch began told us nothing.
-            app.node.kubelet_changed()
-        if settings.config_file:
-            reload = Reload("the config file has changed")
-            digest = loaded.config_text_digest
-            file = Path(settings.config_file)
-            _watch(stack, ConfigFileWatch(file, digest=digest, changed=lambda: events.put(reload)))
-        yield app
-
-
-def _watch(stack: ExitStack, watch: DirectoriesWatch | ConfigFileWatch) -> None:
-    watch.start()
-    stack.callback(watch.stop)
 
 
 class App:
@@ -107,7 +50,10 @@ class App:
         self._log = get_logger()
         self._told: set[str] = set()
         self._failures = 0
+        self._failure = ""
+        self._refused = ""
         self._due = clock()
+        self._name_config()
         rules, self._health_warnings = _rules(loaded)
         self.node = Node(
             source,
@@ -147,6 +93,17 @@ class App:
             self._scan()
         return self.wait()
 
+    def standing(self) -> Standing:
+        """Return where the plugin stands; any thread may ask."""
+        loaded = self._loaded
+        config = ConfigInUse(
+            config=loaded.config, name=self._config_name, digest=loaded.config_text_digest, refused=self._refused
+        )
+        node = self.node
+        return Standing(
+            config=config, book=node.health, inventory=node.inventory, served=node.served(), failure=self._failure
+        )
+
     def wait(self) -> float | None:
         """Return in how many seconds there is something to do; None for never."""
         return None if math.isinf(self._due) else max(0.0, self._due - self._clock())
@@ -165,6 +122,7 @@ class App:
         except SuiteError as error:
             # As while GPUs are being partitioned anew: the next scan may find them whole.
             self._counters.add(SCAN_FAILURES)
+            self._failure = str(error)
             self._once(f"What is served stays as it was: {error}")
             self._schedule()
 
@@ -177,6 +135,7 @@ class App:
 
     def _serve(self, inventory: Inventory) -> None:
         served, warnings = self.node.serve(inventory)
+        self._failure = ""
         if self._failures:
             self._failures = 0
             self._told.clear()
@@ -189,6 +148,7 @@ class App:
     def _lose(self, failure: HardwareError | None) -> None:
         self._counters.add(SCAN_FAILURES)
         if failure is not None:
+            self._failure = str(failure)
             self._once(f"{failure} Looking again, less and less often, until the driver answers.")
             self.node.lose(failure)
         pause = min(_FIRST_PAUSE * 2.0 ** min(self._failures, _DOUBLINGS), _LONGEST_PAUSE)
@@ -209,6 +169,7 @@ class App:
             if fresh.config == before.config:
                 self._counters.add(CONFIG_LOADS, result="unchanged")
                 self._counters.set(CONFIG_REFUSED, 0.0)
+                self._refused = ""
                 self._scan()
                 return
             self._use(fresh)
@@ -221,6 +182,7 @@ class App:
         except SuiteError as error:
             self._counters.add(CONFIG_LOADS, result="refused")
             self._counters.set(CONFIG_REFUSED, 1.0)
+            self._refused = str(error)
             self._log.error("The new configuration is not used; the one before stays", reason=str(error))
             if self._loaded is not before:
                 self._use(before)
@@ -229,11 +191,18 @@ class App:
         self._warn(fresh.warnings)
         self._counters.add(CONFIG_LOADS, result="applied")
         self._counters.set(CONFIG_REFUSED, 0.0)
+        self._refused = ""
 
     def _use(self, loaded: Loaded[PluginSettings]) -> None:
         self._loaded = loaded
+        self._name_config()
         rules, _ = _rules(loaded)
         self.node.configure(loaded.config, rules)
+
+    def _name_config(self) -> None:
+        file = self._loaded.settings.config_file
+        self._config_name = config_name(file)
+        count_config(self._counters, file, self._loaded.config_text_digest)
 
     def _tell_config(self, inventory: Inventory | None) -> None:
         found = mig_resources(inventory, self._loaded.config)

@@ -14,6 +14,6 @@ def main() -> None:
     """Run the program named on the command line."""
     # gRPC reads this when it is imported: its threads have no part in the processes that we start.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
-    from device_plugin.app import run  # noqa: PLC0415
+    from device_plugin.serve import run  # noqa: PLC0415
 
     sys.exit(run_program(DEVICE_PLUGIN, sys.argv[1:], os.environ, run, subcommands=[CDI]))

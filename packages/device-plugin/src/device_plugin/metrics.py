@@ -14,6 +14,13 @@ REFUSALS = Metric(
     help="Allocation requests of the kubelet that named devices which cannot be granted.",
     labels=("resource",),
 )
+LATENCY = Metric(
+    name="nvidia_device_plugin_request_duration_seconds",
+    help="How long the answers to the kubelet took, by call: Allocate, GetPreferredAllocation.",
+    kind=MetricKind.HISTOGRAM,
+    labels=("resource", "call"),
+    bounds=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0),
+)
 REGISTRATIONS = Metric(
     name="nvidia_device_plugin_registrations_total",
     help="Registrations that the kubelet accepted.",
@@ -24,6 +31,12 @@ REGISTRATION_FAILURES = Metric(
     help="Registrations that the kubelet refused or did not answer.",
     labels=("resource",),
 )
+REGISTERED_AT = Metric(
+    name="nvidia_device_plugin_registration_timestamp_seconds",
+    help="When the kubelet last accepted a resource's registration, in seconds since 1970.",
+    kind=MetricKind.GAUGE,
+    labels=("resource",),
+)
 REGISTERED = Metric(
     name="nvidia_device_plugin_registered",
     help="1 while the kubelet follows a resource's list of devices, else 0.",
@@ -32,9 +45,15 @@ REGISTERED = Metric(
 )
 DEVICES = Metric(
     name="nvidia_device_plugin_devices",
-    help="Devices, or shares of devices, that are listed, by health.",
+    help="Devices, or shares of devices, that are listed, by health, and of unhealthy ones by what made them so.",
     kind=MetricKind.GAUGE,
-    labels=("resource", "health"),
+    labels=("resource", "health", "reason"),
+)
+SICK_SINCE = Metric(
+    name="nvidia_device_plugin_unhealthy_since_timestamp_seconds",
+    help="What is wrong with which GPU or MIG device, and since when, in seconds since 1970.",
+    kind=MetricKind.GAUGE,
+    labels=("uuid", "index", "cause", "reason"),
 )
 EVENTS = Metric(
     name="nvidia_device_plugin_health_events_total",

@@ -24,7 +24,9 @@ from gpu_core.errors import HardwareError, NvmlCallError
 from gpu_core.mps import CONTAINER_ROOT, MpsRoot
 from gpu_core.resources.health import HealthBook, HealthRules
 from gpu_core.resources.links import links_by_uuid
+from gpu_core.resources.model import Resource
 from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.probes import Check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,7 @@ class Node:
         self._settings = settings
         self._config = config
         self._counters = counters
+        self._managed: Inventory | None = None
         self._health = NodeHealth(rules, changed=self._refresh, counters=counters, observers=observers, clock=clock)
         self._mps = MpsWatch(places.mps, self._health.unshareable)
         self._plugins = Plugins(places.kubelet, self._book, ready=self._mps.ready, counters=counters)
@@ -66,6 +69,15 @@ class Node:
     def health(self) -> HealthBook:
         """What is known of the devices' health."""
         return self._health.book
+
+    @property
+    def inventory(self) -> Inventory | None:
+        """What was served last; None before the first time."""
+        return self._managed
+
+    def served(self) -> tuple[tuple[Resource, Check], ...]:
+        """Return every resource, and whether the kubelet follows its list."""
+        return self._plugins.standing()
 
     def read(self) -> Inventory:
         """Read the GPUs that are to be managed. Raises HardwareError."""
@@ -90,6 +102,7 @@ class Node:
         plan = plan_node(managed, self._config)
         provisions = provide(managed, self._config, self._settings, self._source, self._places.cdi)
         links = links_by_uuid(managed)
+        self._managed = managed
         self._health.inventory(managed)
         self._mps.follow(plan.daemons)
         if self._health.book.rules.checks:

@@ -14,8 +14,8 @@ from gpu_core.resources.health import Changed, HealthBook, HealthRules
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 
-Observer = Callable[[Transition], object]
-"""Is told of each GPU or MIG device that became sick or healthy; it may be called from any thread."""
+Observer = Callable[[Transition, HealthBook], object]
+"""Is told of each GPU or MIG device that became sick or healthy, and what is known now; any thread may call it."""
 
 
 class NodeHealth:
@@ -86,4 +86,4 @@ class NodeHealth:
         log = self._log.info if transition.healthy else self._log.warning
         log(f"A device is {word} now", device=transition.uuid, reason=transition.reason)
         for observer in self._observers:
-            observer(transition)
+            observer(transition, self._book)

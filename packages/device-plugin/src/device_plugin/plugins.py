@@ -12,10 +12,13 @@ from device_plugin.registrar import Address, Ready
 from device_plugin.registration import Pace
 from device_plugin.resource_plugin import ResourcePlugin
 from device_plugin.servicer import Serving
+from device_plugin.sickness import cause_of
 from gpu_core.resources.health import HealthBook
+from gpu_core.resources.model import Resource
 from gpu_core.resources.names import short_name
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
+from gpu_core.runtime.probes import Check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +94,23 @@ class Plugins:
         ready: Ready = lambda: self._ready(name)  # noqa: E731  The type says what it is.
         return ResourcePlugin(self._places.address(name), serving, self._health, ready=ready, counters=self._counters)
 
+    def standing(self) -> tuple[tuple[Resource, Check], ...]:
+        """Return every resource, and whether the kubelet follows its list."""
+        return tuple((plugin.serving.resource, plugin.standing) for plugin in self._plugins.values())
+
     def _count(self) -> None:
-        counts = {name: Counter(device.healthy for device in plugin.listing) for name, plugin in self._plugins.items()}
+        book = self._health()
+        counts: Counter[tuple[str, str, str]] = Counter()
+        for name, plugin in self._plugins.items():
+            # Of a resource without a sick device, zero is a number too.
+            counts[name, "healthy", ""] += 0
+            for device in plugin.serving.resource.devices:
+                cause = cause_of(book, device)
+                counts[name, "unhealthy" if cause else "healthy", cause] += 1
         self._counters.replace(
             DEVICES,
             [
-                ({"resource": name, "health": word}, float(count[healthy]))
-                for name, count in counts.items()
-                for healthy, word in ((True, "healthy"), (False, "unhealthy"))
+                ({"resource": name, "health": health, "reason": reason}, float(count))
+                for (name, health, reason), count in counts.items()
             ],
         )

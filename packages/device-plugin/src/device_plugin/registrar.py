@@ -11,13 +11,14 @@ from pathlib import Path
 from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from device_plugin.kubelet import KubeletClient
 from device_plugin.listener import Listener, Place
-from device_plugin.metrics import REGISTERED, REGISTRATION_FAILURES, REGISTRATIONS
+from device_plugin.metrics import REGISTERED, REGISTERED_AT, REGISTRATION_FAILURES, REGISTRATIONS
 from device_plugin.registration import Pace, Phase, Registration, Seen
 from device_plugin.sockets import accepts, socket_at
 from device_plugin.streams import Streams
 from gpu_core.errors import KubeletError
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
+from gpu_core.runtime.probes import Check
 
 _CONNECT_TIMEOUT = 1.0
 _FIRST_PAUSE = 0.5
@@ -70,17 +71,27 @@ class Registrar:
         """Begin."""
         self._thread.start()
 
+    @property
+    def standing(self) -> Check:
+        """Whether the kubelet follows the list, with what was said last; any thread may ask."""
+        followed = self._client is None or self._registration.phase is Phase.FOLLOWED
+        ok = followed and self._listener is not None
+        return Check(name=self._address.resource, ok=ok, reason=self._told or "not served yet")
+
     def wake(self) -> None:
         """Look at once: something may have changed."""
         self._changed.set()
 
     def stop(self) -> None:
-        """Stop serving; returns when the socket is gone and every call has ended."""
+        """Look after nothing any more; what is served is served until `close`."""
         self._stopping = True
         self._changed.set()
         if self._client is not None:
             self._client.close()
         self._thread.join()
+
+    def close(self) -> None:
+        """Stop serving, after `stop`; returns when the socket is gone and every call has ended."""
         if self._listener is not None:
             self._listener.close()
         self._counters.set(REGISTERED, 0, resource=self._address.resource)
@@ -148,6 +159,7 @@ class Registrar:
             self._move(self._registration.after_failure(Phase.REFUSED, failure, self._clock()))
             return self._registration.wait(self._clock())
         self._counters.add(REGISTRATIONS, resource=self._address.resource)
+        self._counters.set(REGISTERED_AT, time.time(), resource=self._address.resource)
         self._move(self._registration.after_acceptance(before, self._clock()))
         # The stream may be open already.
         return 0.0

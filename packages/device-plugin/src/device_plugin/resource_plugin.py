@@ -12,6 +12,7 @@ from device_plugin.servicer import DevicePlugin, Serving
 from device_plugin.streams import Streams
 from gpu_core.resources.health import HealthBook
 from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.probes import Check
 from gpu_core.runtime.published import Published
 
 _FAREWELL = 1.0
@@ -48,6 +49,16 @@ class ResourcePlugin:
         self._registrar.start()
 
     @property
+    def serving(self) -> Serving:
+        """What is offered now."""
+        return self._serving
+
+    @property
+    def standing(self) -> Check:
+        """Whether the kubelet follows the list, or why not."""
+        return self._registrar.standing
+
+    @property
     def listing(self) -> Listing:
         """The list as it is now."""
         return self._lists.current()[1]
@@ -76,8 +87,9 @@ class ResourcePlugin:
 
     def stop(self) -> None:
         """Stop serving; returns when the socket is gone and every stream has ended."""
-        self._lists.close()
         self._registrar.stop()
+        self._lists.close()
+        self._registrar.close()
 
     def _wake(self) -> None:
         self._registrar.wake()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NoReturn
@@ -16,7 +17,7 @@ from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from device_plugin.allocate import Rules, allocate
 from device_plugin.listing import Listing
 from device_plugin.messages import OPTIONS, container_message, list_message
-from device_plugin.metrics import ALLOCATIONS, REFUSALS
+from device_plugin.metrics import ALLOCATIONS, LATENCY, REFUSALS
 from device_plugin.streams import Streams
 from gpu_core.errors import AllocationError
 from gpu_core.resources.links import Links
@@ -85,6 +86,7 @@ class DevicePlugin(rpc.DevicePluginServicer):
     ) -> pb.PreferredAllocationResponse:
         """Say which of the available devices each container had best get."""
         serving = self._serving()
+        began = time.perf_counter()
         try:
             chosen = [
                 prefer(
@@ -98,12 +100,14 @@ class DevicePlugin(rpc.DevicePluginServicer):
             ]
         except AllocationError as error:
             self._refuse(context, serving, error)
+        self._took("GetPreferredAllocation", serving, began)
         responses = [pb.ContainerPreferredAllocationResponse(deviceIDs=ids) for ids in chosen]
         return pb.PreferredAllocationResponse(container_responses=responses)
 
     def Allocate(self, request: pb.AllocateRequest, context: grpc.ServicerContext) -> pb.AllocateResponse:
         """Say what each container needs to use its devices."""
         serving = self._serving()
+        began = time.perf_counter()
         try:
             granted = [
                 allocate(serving.resource, container.devices_ids, serving.rules, self._new_id())
@@ -111,6 +115,7 @@ class DevicePlugin(rpc.DevicePluginServicer):
             ]
         except AllocationError as error:
             self._refuse(context, serving, error)
+        self._took("Allocate", serving, began)
         self._counters.add(ALLOCATIONS, len(granted), resource=serving.resource.name)
         return pb.AllocateResponse(container_responses=[container_message(edits) for edits in granted])
 
@@ -119,6 +124,9 @@ class DevicePlugin(rpc.DevicePluginServicer):
     ) -> pb.PreStartContainerResponse:
         """Do nothing: devices are not prepared here."""
         return pb.PreStartContainerResponse()
+
+    def _took(self, call: str, serving: Serving, began: float) -> None:
+        self._counters.observe(LATENCY, time.perf_counter() - began, resource=serving.resource.name, call=call)
 
     def _refuse(self, context: grpc.ServicerContext, serving: Serving, error: AllocationError) -> NoReturn:
         self._counters.add(REFUSALS, resource=serving.resource.name)

@@ -1,0 +1,85 @@
+"""The node condition that tells whether GPUs are sick. Pure.
+
+Its name decides how it reads. One that ends in `Healthy` or `Ready`, as `GPUHealthy`, is True while all GPUs are
+healthy; any other, as `GpuUnhealthy` or `GPUProblem`, is True while one of them is sick, like the conditions of
+node-problem-detector.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from device_plugin.sickness import sick_units, unit_name
+from gpu_core.resources.health import HealthBook
+
+_GOOD = re.compile(r"(?<![Uu]n)(?<!UN)([Hh]ealthy|[Rr]eady)$")
+_MOST_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """A condition's status (True, False, Unknown), its reason in one word, and its message."""
+
+    status: str
+    reason: str
+    message: str
+
+
+def judge(type_: str, book: HealthBook) -> Condition:
+    """Return what a condition of that type says about the node's GPUs."""
+    if not book.gpus:
+        return Condition(status="Unknown", reason="NoGpu", message="No GPU is known on this node.")
+    sick: dict[str, str] = {}
+    for unit in sick_units(book):
+        sick.setdefault(unit.uuid, unit.ailment.reason)
+    good_is_true = _GOOD.search(type_) is not None
+    if not sick:
+        count = len(book.gpus)
+        message = f"{'The only GPU is' if count == 1 else f'All {count} GPUs are'} healthy."
+        return Condition(status=str(good_is_true), reason="GpusHealthy", message=message)
+    told = _listed([f"{unit_name(book, uuid)}: {reason}" for uuid, reason in sick.items()])
+    return Condition(status=str(not good_is_true), reason="GpusUnhealthy", message=f"{told}.")
+
+
+def patch(type_: str, condition: Condition, *, since: str, now: datetime) -> dict[str, Any]:
+    """Return the strategic merge patch of a Node's status, in which conditions are told apart by their type.
+
+    `since` is when the status last changed, as Kubernetes writes times.
+    """
+    return {
+        "status": {
+            "conditions": [
+                {
+                    "type": type_,
+                    "status": condition.status,
+                    "reason": condition.reason,
+                    "message": condition.message,
+                    "lastHeartbeatTime": stamp(now),
+                    "lastTransitionTime": since,
+                }
+            ]
+        }
+    }
+
+
+def changed_at(type_: str, condition: Condition, node: dict[str, Any], now: datetime) -> str:
+    """Return since when a condition has its status: what the Node says, if it says the same already, else now."""
+    for entry in (node.get("status") or {}).get("conditions") or ():
+        if entry.get("type") == type_ and entry.get("status") == condition.status and entry.get("lastTransitionTime"):
+            return str(entry["lastTransitionTime"])
+    return stamp(now)
+
+
+def stamp(moment: datetime) -> str:
+    """Return a time in UTC as Kubernetes writes it."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _listed(texts: Iterable[str]) -> str:
+    texts = list(texts)
+    more = len(texts) - _MOST_NAMED
+    return "; ".join(texts[:_MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")

@@ -1,0 +1,99 @@
+"""The device plugin as a process: signals and the config file drive it, HTTP and the cluster are told of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from device_plugin.app import App
+from device_plugin.node import Places
+from device_plugin.node_health import Observer
+from device_plugin.node_reports import reporting
+from device_plugin.operating import operation
+from device_plugin.plugins import KubeletPlaces
+from device_plugin.source import NodeSource, node_source
+from gpu_core.config.load import Loaded
+from gpu_core.config.settings import PluginSettings
+from gpu_core.config.words import LogFormat
+from gpu_core.errors import KubeletError
+from gpu_core.mps import MpsRoot
+from gpu_core.runtime.config_file import ConfigFileWatch, DirectoriesWatch
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.events import EventQueue, Reload
+from gpu_core.runtime.logs import configure
+from gpu_core.runtime.operation import operated
+from gpu_core.runtime.probes import Pulse
+from gpu_core.runtime.signals import signals_to
+from gpu_core.runtime.supervise import supervise
+
+_SETTLE = 0.02
+"""Seconds in which the changes of a kubelet that starts are taken together."""
+
+
+def run(loaded: Loaded[PluginSettings]) -> int:
+    """Serve until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
+    settings = loaded.settings
+    configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level.value)
+    events, counters, pulse = EventQueue(), Counters(), Pulse(time.monotonic)
+    places = Places(kubelet=kubelet_places(settings), mps=MpsRoot(settings.mps_root_ctr))
+    source = node_source(settings)
+    apps: list[App] = []
+    watched = operation(lambda: apps[0] if apps else None, settings.node_name, counters, pulse)
+    with (
+        signals_to(events),
+        operated(settings.metrics_address, watched),
+        reporting(settings, loaded.environ) as reports,
+        running(loaded, source, places, events, counters, observers=reports.observers) as app,
+    ):
+        apps.append(app)
+        reports.follow(lambda: app.node.health)
+        supervise(events, app.act, first=app.wait(), pulse=pulse)
+    return 0
+
+
+def kubelet_places(settings: PluginSettings) -> KubeletPlaces:
+    """Return where sockets are. Raises KubeletError when the directory to watch is missing."""
+    kubelet = Path(settings.kubelet_socket) if settings.kubelet_socket else None
+    if kubelet is not None and not kubelet.parent.is_dir():
+        raise KubeletError(
+            f"{kubelet.parent} is no directory, so the kubelet's socket {kubelet} can never appear. Mount the host's "
+            "device plugin directory there, or name the right socket with --kubelet-socket."
+        )
+    return KubeletPlaces(directory=Path(settings.device_plugin_dir), kubelet=kubelet)
+
+
+@contextmanager
+def running(
+    loaded: Loaded[PluginSettings],
+    source: NodeSource,
+    places: Places,
+    events: EventQueue,
+    counters: Counters,
+    *,
+    observers: Iterable[Observer] = (),
+) -> Iterator[App]:
+    """Run a started app with its watches, and leave nothing behind. Raises SuiteError."""
+    settings = loaded.settings
+    with ExitStack() as stack:
+        app = App(loaded, source, places, counters=counters, observers=observers)
+        stack.callback(app.stop)
+        app.start()
+        kubelet = places.kubelet
+        if kubelet.kubelet is not None:
+            directories = {kubelet.kubelet.parent, kubelet.directory}
+            _watch(stack, DirectoriesWatch(lambda: directories, app.node.kubelet_changed, settle=_SETTLE))
+            # What happened before the watch began told us nothing.
+            app.node.kubelet_changed()
+        if settings.config_file:
+            reload = Reload("the config file has changed")
+            digest = loaded.config_text_digest
+            file = Path(settings.config_file)
+            _watch(stack, ConfigFileWatch(file, digest=digest, changed=lambda: events.put(reload)))
+        yield app
+
+
+def _watch(stack: ExitStack, watch: DirectoriesWatch | ConfigFileWatch) -> None:
+    watch.start()
+    stack.callback(watch.stop)

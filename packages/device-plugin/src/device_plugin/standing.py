@@ -1,0 +1,70 @@
+"""Where the device plugin stands: what it serves, how the kubelet takes it, what is missing. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu_core.config.model import Config
+from gpu_core.devices.model import Inventory
+from gpu_core.resources.health import HealthBook
+from gpu_core.resources.model import Resource
+from gpu_core.runtime.probes import Check
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigInUse:
+    """The configuration that is obeyed; `refused` is why a newer one is not, empty when there is none."""
+
+    config: Config
+    name: str
+    digest: str
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Everything about a running plugin at one moment.
+
+    `inventory` is what was served last, None before the first time. `served` has each resource with how the kubelet
+    takes it. `failure` is why the GPUs cannot be read or served now, empty when they can be.
+    """
+
+    config: ConfigInUse
+    book: HealthBook
+    inventory: Inventory | None = None
+    served: tuple[tuple[Resource, Check], ...] = ()
+    failure: str = ""
+
+
+def checks(standing: Standing) -> tuple[Check, ...]:
+    """Return what it takes to be ready: GPUs that can be read, and a kubelet that follows the list of each resource.
+
+    A newer configuration that cannot be used does not count: the one before is obeyed.
+    """
+    return (_hardware(standing), *(check for _, check in standing.served), _config(standing.config))
+
+
+STARTING = (Check(name="start", ok=False, reason="the node's GPUs are being read for the first time"),)
+"""What is missing before there is anything to ask."""
+
+
+def _hardware(standing: Standing) -> Check:
+    if standing.failure:
+        return Check(name="GPUs", ok=False, reason=standing.failure)
+    if not standing.served:
+        return Check(name="GPUs", ok=False, reason="there is nothing to serve on this node, and nothing is registered")
+    devices = sum(len(resource.devices) for resource, _ in standing.served)
+    sick = sum(
+        not standing.book.state(device).healthy for resource, _ in standing.served for device in resource.devices
+    )
+    gpus = 0 if standing.inventory is None else len(standing.inventory.gpus)
+    reason = f"{gpus} found, {devices} devices and shares served"
+    return Check(name="GPUs", ok=True, reason=f"{reason}, {sick} of them unhealthy" if sick else reason)
+
+
+def _config(config: ConfigInUse) -> Check:
+    name = config.name or "no config file"
+    if config.refused:
+        reason = f"{name} as it was is in use; what it says now is refused: {config.refused}"
+        return Check(name="config", ok=True, reason=reason)
+    return Check(name="config", ok=True, reason=f"{name} is in use")

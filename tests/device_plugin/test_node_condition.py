@@ -1,0 +1,116 @@
+"""What the node condition says, and since when."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from core.resources.building import mig_device, mig_gpu, node_of, whole_gpu
+from core.resources.nursing import book_of, xid
+from device_plugin.node_condition import Condition, changed_at, judge, patch
+from device_plugin.node_events import News, news
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+WELL = Condition(status="True", reason="GpusHealthy", message="All 2 GPUs are healthy.")
+NODE = node_of(mig_gpu(0, mig_devices=(mig_device(0, 0, "1g.5gb", gpu_instance=7),)), whole_gpu(1))
+XID = "XID 79 (GPU has fallen off the bus) occurred"
+
+
+@pytest.mark.parametrize(
+    ("type_", "well"),
+    [
+        ("GPUHealthy", "True"),
+        ("GpuHealthy", "True"),
+        ("nvidia.com/GPUsReady", "True"),
+        ("healthy", "True"),
+        ("GpuUnhealthy", "False"),
+        ("GPUUnhealthy", "False"),
+        ("gpu-unhealthy", "False"),
+        ("GPUUNHealthy", "False"),
+        ("GPUUnready", "False"),
+        ("GPUProblem", "False"),
+        ("GPUHealthyNot", "False"),
+    ],
+)
+def test_the_name_of_the_condition_says_what_true_means(type_: str, well: str) -> None:
+    book = book_of(NODE)
+    sick, _ = book.after_event(xid(gpu="GPU-1"), 5.0)
+    assert [judge(type_, book).status, judge(type_, sick).status] == [well, {"True": "False", "False": "True"}[well]]
+
+
+def test_a_sick_gpu_and_a_sick_mig_device_are_named_with_their_reasons() -> None:
+    book, _ = book_of(NODE).after_event(xid(gpu="GPU-0", gi=7, ci=0), 5.0)
+    book, _ = book.after_event(xid(gpu="GPU-1"), 6.0)
+    condition = judge("GPUHealthy", book)
+    mig, gpu = NODE.gpus[0].mig_devices[0], NODE.gpus[1]
+    assert (condition.status, condition.reason) == ("False", "GpusUnhealthy")
+    assert condition.message == (
+        f"MIG device 0:0 (1g.5gb, {mig.uuid}): {XID} on this MIG device; GPU 1 ({gpu.name}, GPU-1): {XID}."
+    )
+
+
+def test_many_sick_gpus_are_not_all_named() -> None:
+    book, _ = book_of(node_of(*(whole_gpu(index) for index in range(16)))).after_event(xid(gpu=None), 5.0)
+    message = judge("GPUHealthy", book).message
+    assert "GPU 7 " in message
+    assert "GPU 8 " not in message
+    assert message.endswith("; and 8 more.")
+
+
+def test_without_gpus_nothing_is_known() -> None:
+    assert judge("GPUHealthy", book_of(node_of())) == Condition(
+        status="Unknown", reason="NoGpu", message="No GPU is known on this node."
+    )
+
+
+@pytest.mark.parametrize(
+    ("entries", "since"),
+    [
+        pytest.param([], "2026-01-02T03:04:05Z", id="a new condition"),
+        pytest.param(
+            [{"type": "GPUHealthy", "status": "True", "lastTransitionTime": "2025-01-01T00:00:00Z"}],
+            "2025-01-01T00:00:00Z",
+            id="the same status before a restart",
+        ),
+        pytest.param(
+            [{"type": "GPUHealthy", "status": "False", "lastTransitionTime": "2025-01-01T00:00:00Z"}],
+            "2026-01-02T03:04:05Z",
+            id="another status",
+        ),
+        pytest.param(
+            [{"type": "Ready", "status": "True", "lastTransitionTime": "2025-01-01T00:00:00Z"}],
+            "2026-01-02T03:04:05Z",
+            id="another condition",
+        ),
+    ],
+)
+def test_since_when_a_condition_holds(entries: list[dict[str, Any]], since: str) -> None:
+    assert changed_at("GPUHealthy", WELL, {"status": {"conditions": entries}}, NOW) == since
+    assert changed_at("GPUHealthy", WELL, {}, NOW) == "2026-01-02T03:04:05Z"
+
+
+def test_the_patch_names_one_condition_only() -> None:
+    assert patch("GPUHealthy", WELL, since="2025-01-01T00:00:00Z", now=NOW) == {
+        "status": {
+            "conditions": [
+                {
+                    "type": "GPUHealthy",
+                    "status": "True",
+                    "reason": "GpusHealthy",
+                    "message": "All 2 GPUs are healthy.",
+                    "lastHeartbeatTime": "2026-01-02T03:04:05Z",
+                    "lastTransitionTime": "2025-01-01T00:00:00Z",
+                }
+            ]
+        }
+    }
+
+
+def test_an_event_names_the_device_and_the_reason() -> None:
+    book, (transition,) = book_of(NODE).after_event(xid(gpu="GPU-1"), 5.0)
+    name = f"GPU 1 ({NODE.gpus[1].name}, GPU-1)"
+    assert news(transition, book) == News(warning=True, reason="GpuUnhealthy", message=f"{name} is unhealthy: {XID}.")
+    empty, _ = book.after_inventory(node_of(), 6.0)
+    assert news(transition, empty).message == f"Device GPU-1 is unhealthy: {XID}."
