@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,8 @@ from gpu_core.errors import SuiteError
 
 S = TypeVar("S")
 
-_INTERRUPTED = 128 + signal.SIGINT
-"""What shells report of a program that this signal has ended."""
+_INTERRUPTED = 130
+"""What shells report of a program that SIGINT has ended: 128 and the signal's number."""
 
 
 def run_program(
