@@ -62,13 +62,9 @@ def _sorted(edits: Edits) -> Edits:
     """Parents come before what lies below them; hooks keep their order, which has a meaning."""
     return Edits(
         env=tuple(dict.fromkeys(edits.env)),
-        device_nodes=tuple(
-            sorted(dict.fromkeys(edits.device_nodes), key=lambda node: (node.path.count("/"), node.path))
-        ),
+        device_nodes=tuple(sorted(dict.fromkeys(edits.device_nodes), key=lambda node: _by_depth(node.path))),
         hooks=tuple(dict.fromkeys(edits.hooks)),
-        mounts=tuple(
-            sorted(dict.fromkeys(edits.mounts), key=lambda m: (m.container_path.count("/"), m.container_path))
-        ),
+        mounts=tuple(sorted(dict.fromkeys(edits.mounts), key=lambda mount: _by_depth(mount.container_path))),
         additional_gids=tuple(sorted(set(edits.additional_gids))),
     )
 

@@ -11,6 +11,9 @@ from typing import Any
 READ_ONLY = ("ro", "nosuid", "nodev", "rbind", "rprivate")
 """Mount options of driver files."""
 
+VOID = "NVIDIA_VISIBLE_DEVICES=void"
+"""The variable that keeps NVIDIA's own container runtime from adding devices to those of a specification."""
+
 SOCKET = ("nosuid", "nodev", "rbind", "rprivate", "noexec")
 """Mount options of the sockets of driver daemons."""
 

@@ -9,7 +9,7 @@ from posixpath import dirname, join, normpath
 from gpu_core.cdi import edits
 from gpu_core.cdi.driver_files import CharDevice, DriverFiles
 from gpu_core.cdi.hooks import HookName, Hooks
-from gpu_core.cdi.model import SOCKET, DeviceNode, Edits, Spec, SpecDevice
+from gpu_core.cdi.model import SOCKET, VOID, DeviceNode, Edits, Spec, SpecDevice
 from gpu_core.cdi.names import CdiClass, kind
 from gpu_core.cdi.places import CONTROL_DEVICES
 from gpu_core.config.words import DeviceIDStrategy
@@ -20,7 +20,6 @@ NO_ADDITIONAL_GIDS = "no-additional-gids-for-device-nodes"
 EXPLICIT_LIBRARIES = "enable-explicit-driver-libraries"
 NO_SOCKETS = "disable-ipc-discoverer"
 
-_VOID = "NVIDIA_VISIBLE_DEVICES=void"
 _COHERENT = "gpu.nvidia.com/coherent"
 _ALL = "all"
 
@@ -93,7 +92,7 @@ def extra_spec(cdi_class: CdiClass, files: DriverFiles, options: SpecOptions) ->
     if cdi_class is CdiClass.GDS:
         made += edits.mounts(files.storage_files)
     return edits.tidy(
-        Spec(kind=kind(cdi_class), devices=(SpecDevice(name=_ALL, edits=made),), edits=Edits(env=(_VOID,)))
+        Spec(kind=kind(cdi_class), devices=(SpecDevice(name=_ALL, edits=made),), edits=Edits(env=(VOID,)))
     )
 
 
@@ -177,5 +176,5 @@ def _common(files: DriverFiles, options: SpecOptions) -> Edits:
         edits.device_nodes(control, group_access=options.group_access)
         + edits.mounts([*graphics, *files.configs, *files.libraries, *files.firmware, *files.binaries])
         + edits.mounts(files.sockets, SOCKET)
-        + Edits(env=(f"NVIDIA_CTK_LIBCUDA_DIR={':'.join(files.library_directories)}", _VOID), hooks=hooks)
+        + Edits(env=(f"NVIDIA_CTK_LIBCUDA_DIR={':'.join(files.library_directories)}", VOID), hooks=hooks)
     )

@@ -12,14 +12,12 @@ from enum import StrEnum
 from gpu_core.cdi import edits
 from gpu_core.cdi.driver_files import CharDevice, File, Library
 from gpu_core.cdi.hooks import Hooks
-from gpu_core.cdi.model import Edits, Spec, SpecDevice
+from gpu_core.cdi.model import VOID, Edits, Spec, SpecDevice
 from gpu_core.cdi.names import CdiClass, kind
 
 CSV_DIRECTORY = "/etc/nvidia-container-runtime/host-files-for-container.d"
 CSV_FILES = ("devices.csv", "drivers.csv", "l4t.csv")
 RELEASE_FILE = "/etc/nv_tegra_release"
-
-_VOID = "NVIDIA_VISIBLE_DEVICES=void"
 
 
 class CsvType(StrEnum):
@@ -80,5 +78,5 @@ def tegra_spec(
     common = edits.mounts([*files.directories, *files.libraries, *files.link_targets, *files.system])
     devices = tuple(SpecDevice(name=name, edits=nodes) for name in names)
     return edits.tidy(
-        Spec(kind=kind(CdiClass.GPU), devices=devices, edits=common + Edits(env=(_VOID,), hooks=common_hooks))
+        Spec(kind=kind(CdiClass.GPU), devices=devices, edits=common + Edits(env=(VOID,), hooks=common_hooks))
     )

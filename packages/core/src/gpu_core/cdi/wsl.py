@@ -8,7 +8,7 @@ from posixpath import basename
 from gpu_core.cdi import edits
 from gpu_core.cdi.driver_files import CharDevice, File
 from gpu_core.cdi.hooks import Hooks
-from gpu_core.cdi.model import Edits, Spec, SpecDevice
+from gpu_core.cdi.model import VOID, Edits, Spec, SpecDevice
 from gpu_core.cdi.names import CdiClass, kind
 
 DEVICE = "/dev/dxg"
@@ -31,8 +31,6 @@ STORE_FILES = (
 
 STORE_PATTERNS = ("*.so*", "*.bin", "*.dll")
 
-_VOID = "NVIDIA_VISIBLE_DEVICES=void"
-
 
 def wsl_spec(
     device: CharDevice, core: Iterable[File], store: Iterable[File], hooks: Hooks, *, group_access: bool = True
@@ -45,7 +43,7 @@ def wsl_spec(
     needed = [file for file in store if basename(file.path) in STORE_FILES]
     tools = [f"{file.path}::/usr/bin/nvidia-smi" for file in needed if basename(file.path) == "nvidia-smi"]
     common = edits.mounts([*core, *store]) + Edits(
-        env=(_VOID,), hooks=(*hooks.symlinks(tools), *hooks.ldcache(edits.library_folders([*needed, *core])))
+        env=(VOID,), hooks=(*hooks.symlinks(tools), *hooks.ldcache(edits.library_folders([*needed, *core])))
     )
     node = edits.device_nodes([device], group_access=group_access)
     return edits.tidy(Spec(kind=kind(CdiClass.GPU), devices=(SpecDevice(name="all", edits=node),), edits=common))

@@ -1,12 +1,14 @@
 """The driver's list of MIG capabilities: which device node under /dev/nvidia-caps opens which instance.
 
-Source: /proc/driver/nvidia-caps/mig-minors, with lines such as `gpu0/gi3/access 30` and `gpu0/gi3/ci0/access 31`.
+Its lines are such as `gpu0/gi3/access 30` and `gpu0/gi3/ci0/access 31`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+
+MIG_MINORS_FILE = "/proc/driver/nvidia-caps/mig-minors"
 
 _LINE = re.compile(r"(gpu\d+/gi\d+(?:/ci\d+)?/access) (\d+)")
 

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from gpu_core.devices.mig_minors import parse_mig_minors
+from gpu_core.devices.mig_minors import MIG_MINORS_FILE, parse_mig_minors
 from gpu_core.devices.model import PciFacts
 from gpu_core.devices.pci_ids import LOCATIONS, device_names
 from gpu_core.devices.vfio import DRIVER, BoundFunction, addressable_memory
 from gpu_core.runtime.roots import Roots
 
-MIG_MINORS = "/proc/driver/nvidia-caps/mig-minors"
 PCI_DEVICES = "/sys/bus/pci/devices"
 
 _CONFIG_SPACE = 4096
@@ -56,7 +55,7 @@ class MachineFiles:
     def mig_minors(self) -> Mapping[str, int] | None:
         """Return what the driver's file lists."""
         try:
-            return parse_mig_minors(self._roots.path(MIG_MINORS).read_text("utf-8", "replace"))
+            return parse_mig_minors(self._roots.path(MIG_MINORS_FILE).read_text("utf-8", "replace"))
         except OSError:
             return None
 

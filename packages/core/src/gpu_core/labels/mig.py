@@ -9,7 +9,8 @@ from gpu_core.config.words import MigStrategy
 from gpu_core.devices.model import Gpu, MigDevice
 from gpu_core.labels.model import PREFIX, Labels, Node, mig_devices
 from gpu_core.labels.models import models
-from gpu_core.labels.resource import Values, mig_attributes, mig_profile, product, shared_labels
+from gpu_core.labels.resource import Values, mig_attributes, mig_profile, shared_labels
+from gpu_core.labels.values import label_value
 
 
 def strategy(node: Node) -> Labels:
@@ -50,7 +51,7 @@ def _invalid(enabled: tuple[Gpu, ...], reason: str) -> Labels:
     model = models(enabled)[0].name
     return Labels(
         values={
-            f"{DEFAULT_RESOURCE}.product": product(model, Config(), DEFAULT_RESOURCE, part="-MIG-INVALID"),
+            f"{DEFAULT_RESOURCE}.product": label_value(model, suffix="-MIG-INVALID"),
             f"{DEFAULT_RESOURCE}.count": "0",
             f"{DEFAULT_RESOURCE}.replicas": "0",
             f"{DEFAULT_RESOURCE}.sharing-strategy": "",

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 from gpu_core.config.model import Config
 from gpu_core.config.words import AllocationPolicy, SharingStrategy
+from gpu_core.devices.mig_minors import MIG_MINORS_FILE
 from gpu_core.devices.model import Inventory, Platform
 from gpu_core.errors import ResourceError
 from gpu_core.resources.mig_layout import check_mig_layout
 from gpu_core.resources.model import Device, Resource
 from gpu_core.resources.pools import unshared_pools
 from gpu_core.resources.replicas import share
-
-MIG_MINORS_FILE = "/proc/driver/nvidia-caps/mig-minors"
 
 
 def build_resources(inventory: Inventory, config: Config) -> tuple[tuple[Resource, ...], tuple[str, ...]]:

@@ -37,7 +37,7 @@ class Device:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """One extended resource, with its devices sorted by id order of advertisement.
+    """One extended resource, with its devices in the order in which they are advertised.
 
     `name` is full (`nvidia.com/gpu`). `sharing` tells how its devices are shared (none for whole devices),
     `replicas` in how many parts at most (1 for whole devices). `aligned` resources hold GPUs and

@@ -39,7 +39,7 @@ class _Failure:
 class SimulatedState:
     """The changing part of a simulated node; every method may be called from any thread.
 
-    `events` is a file whose appended lines are obeyed as they come (`simulated_commands` describes them). A file that
+    `events` is a file whose appended lines are obeyed as they come (`commands` describes them). A file that
     is shorter than before is a new one: its failures and changes begin afresh.
     """
 
@@ -49,14 +49,15 @@ class SimulatedState:
         self._events_file = events
         self._read_to = 0
         self._rest = b""
+        self._sets: dict[int, tuple[dict[str, int], deque[tuple[SimulatedGpu, Happen]]]] = {}
         self._reset()
 
     def _reset(self) -> None:
+        """Let the node be as its file says; event sets belong to programs and stay open."""
         self._gpus: dict[int, SimulatedGpu] = dict(enumerate(self.node.gpus))
         self._gone: set[int] = set()
         self._partitions = 0
         self._failures: list[_Failure] = []
-        self._sets: dict[int, tuple[dict[str, int], deque[tuple[SimulatedGpu, Happen]]]] = getattr(self, "_sets", {})
 
     def gpus(self) -> dict[int, SimulatedGpu]:
         """Return the GPUs that are there, by index; an index keeps its GPU, and gaps stay."""
