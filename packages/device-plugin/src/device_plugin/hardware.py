@@ -43,16 +43,15 @@ class Hardware:
 
         Links are read only when there are other GPUs than before: they take far longer than all the rest.
         """
-        backend = self._open()
-        inventory = backend.read()
-        before = self._known
-        if before is not None:
-            inventory = keep_lost(before, inventory)
-        if before is not None and _uuids(before) == _uuids(inventory):
-            inventory = replace(inventory, links=before.links)
-        elif len(inventory.gpus) > 1:
-            with_links = backend.read(links=True)
-            inventory = with_links if before is None else keep_lost(before, with_links)
+        backend, before = self._open(), self._known
+        if before is None:
+            inventory = backend.read(links=True)
+        else:
+            inventory = keep_lost(before, backend.read())
+            if _seen(before) == _seen(inventory):
+                inventory = replace(inventory, links=before.links)
+            else:
+                inventory = keep_lost(before, backend.read(links=True))
         self._known = inventory
         return inventory
 
@@ -72,7 +71,7 @@ class Hardware:
         """See to it that every GPU that `health` knows is watched, from this moment on."""
         if self._backend is None or self._backend.platform is not Platform.NVML:
             return
-        if self._loop is None:
+        if self._loop is None or not self._loop.running:
             self._loop = HealthLoop(self._backend, health, probe_interval=probe_interval, counters=self._counters)
             self._loop.start()
         self._loop.catch_up(_FIRST_ROUND)
@@ -95,5 +94,6 @@ class Hardware:
             self._log.error("A call into the driver does not return; the driver is left open")
 
 
-def _uuids(inventory: Inventory) -> tuple[str, ...]:
-    return tuple(gpu.uuid for gpu in inventory.gpus)
+def _seen(inventory: Inventory) -> tuple[tuple[str, bool], ...]:
+    """Return which GPUs there are, and which of them can be read: of one that cannot, the links are not known."""
+    return tuple((gpu.uuid, gpu.usable) for gpu in inventory.gpus)

@@ -48,6 +48,7 @@ class HealthLoop:
         self._round = threading.Condition()
         self._covered: frozenset[str] = frozenset()
         self._blind = False
+        self._unneeded = False
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="health", daemon=True)
 
@@ -73,14 +74,30 @@ class HealthLoop:
         self._thread.join(patience)
         return not self._thread.is_alive()
 
+    @property
+    def running(self) -> bool:
+        """Whether the GPUs are looked after; not any more where this platform has nothing to watch."""
+        return self._thread.is_alive()
+
     def _run(self) -> None:
+        try:
+            self._keep_following()
+        finally:
+            # However this came to its end: what nobody watches must not be called healthy.
+            if not self._stopping.is_set() and not self._unneeded:
+                self._health.blind(Fault(call="EventSetWait", code="UNKNOWN"))
+            self._cover(frozenset(), blind=True)
+            self._counters.set(MONITORED, 0.0)
+
+    def _keep_following(self) -> None:
         pause = _FIRST_PAUSE
         while not self._stopping.is_set():
             began = self._clock()
             try:
                 monitor = self._backend.monitor()
                 if monitor is None:
-                    break
+                    self._unneeded = True
+                    return
                 try:
                     self._follow(monitor)
                 finally:
@@ -92,8 +109,6 @@ class HealthLoop:
                 pause = _FIRST_PAUSE if self._clock() - began > _LONGEST_PAUSE else pause
                 self._stopping.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
-        self._cover(frozenset(), blind=True)
-        self._counters.set(MONITORED, 0.0)
 
     def _follow(self, monitor: HealthMonitor) -> None:
         """Watch until we stop. Raises NvmlCallError when waiting fails."""
