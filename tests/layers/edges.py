@@ -94,9 +94,13 @@ EDGES = frozenset(
         "gpu_feature_discovery.running",
         "gpu_feature_discovery.traces",
         # mps-control-daemon
+        "mps_control_daemon.app",
+        "mps_control_daemon.cli",
         "mps_control_daemon.compute_mode",
         "mps_control_daemon.daemon",
+        "mps_control_daemon.fleet",
         "mps_control_daemon.logs",
+        "mps_control_daemon.mount_shm",
         "mps_control_daemon.processes",
         "mps_control_daemon.selinux",
     }

@@ -1,5 +1,7 @@
 """Other programs are run with bounds, and every failure is one message."""
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -37,5 +39,27 @@ def test_a_missing_program_is_named() -> None:
 def test_a_program_without_the_right_to_run_is_named(tmp_path: Path) -> None:
     file = tmp_path / "tool"
     file.write_text("#!/bin/sh\n")
-    with pytest.raises(ProcessError, match="tool cannot be run: Permission denied"):
+    with pytest.raises(ProcessError, match=r"tool cannot be run: .*/tool is not executable"):
+        run([str(file)], timeout=10)
+
+
+def test_a_program_on_path_without_the_right_to_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tool").write_text("#!/bin/sh\n")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ProcessError, match=r"tool cannot be run: .*/tool is not executable"):
+        run(["tool"], timeout=10)
+
+
+def test_what_a_program_leaves_in_the_background_is_not_waited_for() -> None:
+    done = run(["sh", "-c", "echo hello; sleep 60 & echo $!"], timeout=10)
+    hello, pid = done.stdout.split()
+    assert (done.returncode, hello) == (0, "hello")
+    os.kill(int(pid), signal.SIGKILL)
+
+
+def test_a_program_in_a_form_that_the_kernel_does_not_know_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "tool"
+    file.write_bytes(b"\0")
+    file.chmod(0o755)
+    with pytest.raises(ProcessError, match="tool cannot be run: Exec format error"):
         run([str(file)], timeout=10)

@@ -132,7 +132,7 @@ def _memory_limit(device: Device, entry: ReplicatedResource | None) -> int | Non
     if not memory:
         return None
     factor = 1.0 if entry is None else entry.memory_factor
-    return min(int(memory // device.replicas * factor), memory) // _BYTES_PER_MIB or None
+    return min(int(memory * factor) // device.replicas, memory) // _BYTES_PER_MIB or None
 
 
 def _thread_percentage(replicas: int, entry: ReplicatedResource | None) -> float | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from gpu_core.errors import ProcessError
 
@@ -32,24 +34,34 @@ def run(
     """
     # A replaced environment has no PATH, and the place where a program is looked up must not depend on that.
     program = shutil.which(argv[0])
-    try:
-        done = subprocess.run(  # noqa: S603  Callers pass programs and arguments that they made themselves.
-            list(argv),
-            executable=program or argv[0],
-            input=(text or "").encode(),
-            capture_output=True,
-            timeout=timeout,
-            env=None if env is None else dict(env),
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise ProcessError(f"{argv[0]} did not end within {timeout:g} s and was killed.") from error
-    except FileNotFoundError as error:
-        raise ProcessError(f"{argv[0]} was not found on PATH. Check that the image or the driver brings it.") from error
-    except OSError as error:
-        raise ProcessError(f"{argv[0]} cannot be run: {error.strerror}.") from error
-    return Completed(returncode=done.returncode, stdout=_decode(done.stdout), stderr=_decode(done.stderr))
+    if program is None:
+        found = shutil.which(argv[0], mode=os.F_OK)
+        if found is not None:
+            raise ProcessError(f"{argv[0]} cannot be run: {found} is not executable.")
+        raise ProcessError(f"{argv[0]} was not found on PATH. Check that the image or the driver brings it.")
+    # Files in memory and no pipes: what a program leaves running in the background may keep them open for ever.
+    with _memory() as stdout, _memory() as stderr:
+        try:
+            done = subprocess.run(  # noqa: S603  Callers pass programs and arguments that they made themselves.
+                list(argv),
+                executable=program,
+                input=(text or "").encode(),
+                stdout=stdout,
+                stderr=stderr,
+                timeout=timeout,
+                env=None if env is None else dict(env),
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise ProcessError(f"{argv[0]} did not end within {timeout:g} s and was killed.") from error
+        except OSError as error:
+            raise ProcessError(f"{argv[0]} cannot be run: {error.strerror}.") from error
+        return Completed(returncode=done.returncode, stdout=_read(stdout), stderr=_read(stderr))
 
 
-def _decode(output: bytes) -> str:
-    return output[:_MOST_OUTPUT].decode("utf-8", "replace")
+def _memory() -> BinaryIO:
+    return os.fdopen(os.memfd_create("output"), "w+b")
+
+
+def _read(output: BinaryIO) -> str:
+    return os.pread(output.fileno(), _MOST_OUTPUT, 0).decode("utf-8", "replace")

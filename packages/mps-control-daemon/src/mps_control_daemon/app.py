@@ -1,0 +1,224 @@
+"""The MPS control daemon as a program: when it reads the GPUs and its config, and what it makes of failures."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from gpu_core.config.load import Loaded
+from gpu_core.config.settings import MpsSettings
+from gpu_core.config.words import LogFormat, SharingStrategy
+from gpu_core.devices.filter import apply as without_unmanaged
+from gpu_core.devices.model import Inventory
+from gpu_core.errors import HardwareError, MpsError, SuiteError
+from gpu_core.mps import MpsRoot, plan_daemons, unlimited_gpus
+from gpu_core.resources.device_map import build_resources
+from gpu_core.resources.mig_patterns import mig_patterns
+from gpu_core.runtime.config_file import ConfigFileWatch
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.events import EventQueue, Reload
+from gpu_core.runtime.logs import configure, get_logger
+from gpu_core.runtime.process import Completed
+from gpu_core.runtime.process import run as run_process
+from gpu_core.runtime.signals import signals_to
+from gpu_core.runtime.supervise import Actions, supervise
+from mps_control_daemon.commands import Command
+from mps_control_daemon.daemon import Machine
+from mps_control_daemon.fleet import Fleet
+from mps_control_daemon.hardware import Hardware, Open, opener
+from mps_control_daemon.metrics import CONFIG_LOADS, READ_FAILURES
+
+LOOK = 1.0
+"""Seconds between two looks at the daemons' processes and logs."""
+
+RESCAN = 60.0
+"""Seconds between two looks at the GPUs."""
+
+_COMMAND_TIMEOUT = 10.0
+_FIRST_PAUSE = 1.0
+_DOUBLINGS = 6
+
+
+def run(loaded: Loaded[MpsSettings]) -> int:
+    """Run MPS until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
+    settings = loaded.settings
+    configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level.value)
+    events = EventQueue()
+    with signals_to(events), running(loaded, opener(settings), Machine(run=run_command), events, Counters()) as app:
+        supervise(events, app.act)
+    return 0
+
+
+def run_command(command: Command) -> Completed:
+    """Run a command to its end. Raises ProcessError when that is impossible or takes longer than ten seconds."""
+    env = None if command.environment is None else dict(command.environment)
+    return run_process(command.argv, timeout=_COMMAND_TIMEOUT, env=env, text=command.input)
+
+
+@contextmanager
+def running(
+    loaded: Loaded[MpsSettings], open_: Open, machine: Machine, events: EventQueue, counters: Counters
+) -> Iterator[App]:
+    """Give an app with its watches, and leave nothing running behind. Raises SuiteError."""
+    with ExitStack() as stack:
+        app = App(loaded, open_, machine, counters=counters)
+        stack.callback(app.stop)
+        if loaded.settings.config_file:
+            reload = Reload("the config file has changed")
+            file, digest = Path(loaded.settings.config_file), loaded.config_text_digest
+            watch = ConfigFileWatch(file, digest=digest, changed=lambda: events.put(reload))
+            watch.start()
+            stack.callback(watch.stop)
+        yield app
+
+
+class App:
+    """Keeps the daemons that the config asks for running. One thread uses it: `act` again and again, at last `stop`.
+
+    `write` is given what the daemons log. A config that cannot be used while running changes nothing.
+    """
+
+    def __init__(
+        self,
+        loaded: Loaded[MpsSettings],
+        open_: Open,
+        machine: Machine,
+        *,
+        counters: Counters,
+        write: Callable[[str], object] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._counters = counters
+        self._clock = clock
+        self._log = get_logger()
+        root = MpsRoot(loaded.settings.mps_root_ctr)
+        if not Path(root.path).is_dir():
+            raise MpsError(f"{root.path} is no directory. Mount the host's MPS directory there.")
+        self._fleet = Fleet(root, machine, write=write or _to_stdout, counters=counters, clock=clock)
+        self._hardware = Hardware(open_)
+        self._loaded = loaded
+        # What is to be used as soon as the GPUs can be read.
+        self._candidate: Loaded[MpsSettings] | None = loaded
+        self._running = False
+        self._failures = 0
+        self._due = clock()
+        self._told = ""
+        self._told_of: Loaded[MpsSettings] | None = None
+
+    def act(self, actions: Actions) -> float | None:
+        """Do what is asked for or due; return in how many seconds there is more to do. Raises SuiteError."""
+        if actions.stop:
+            self._log.info("Stopping", reason=", ".join(actions.stop))
+            return None
+        if actions.reload:
+            self._reload(actions.reload)
+        if actions.rescan or self._clock() >= self._due:
+            self._scan()
+        self._fleet.step()
+        wait = max(0.0, self._due - self._clock())
+        if self._fleet.empty:
+            return None if math.isinf(wait) else wait
+        return min(wait, LOOK)
+
+    def stop(self) -> None:
+        """Stop every daemon."""
+        self._fleet.stop()
+
+    def _reload(self, reasons: tuple[str, ...]) -> None:
+        self._log.info("Reading the configuration again", reason=", ".join(reasons))
+        try:
+            self._candidate = self._loaded.reload()
+        except SuiteError as error:
+            self._counters.add(CONFIG_LOADS, result="refused")
+            self._log.error("The new configuration is not used; the one before stays", error=str(error))
+            return
+        self._due = self._clock()
+
+    def _scan(self) -> None:
+        """Read the GPUs, and run what they and the config ask for. Raises SuiteError for a first config of no use."""
+        candidate = self._candidate
+        loaded = candidate or self._loaded
+        inventory = self._read(loaded)
+        if candidate is not None:
+            self._tell_config(candidate, inventory)
+        try:
+            if not self._apply(loaded, inventory, strictly=candidate is not None):
+                return
+        except SuiteError as error:
+            if not self._running:
+                raise
+            self._refuse(error)
+            return
+        self._running = True
+        if candidate is not None:
+            self._loaded, self._candidate = candidate, None
+            self._counters.add(CONFIG_LOADS, result="applied")
+
+    def _read(self, loaded: Loaded[MpsSettings]) -> Inventory | None:
+        """Read the GPUs that are managed, and see when to read them next; None when that fails."""
+        try:
+            inventory = self._hardware.read(loaded.config)
+        except HardwareError as error:
+            pause = min(_FIRST_PAUSE * 2.0 ** min(self._failures, _DOUBLINGS), RESCAN)
+            self._failures += 1
+            self._counters.add(READ_FAILURES)
+            self._due = self._clock() + pause
+            if loaded.config.sharing.strategy is SharingStrategy.MPS:
+                self._once(f"Waiting for the GPUs, which cannot be read: {error}")
+            return None
+        self._failures = 0
+        self._due = self._clock() + RESCAN
+        return without_unmanaged(inventory, loaded.config.devices)
+
+    def _apply(self, loaded: Loaded[MpsSettings], inventory: Inventory | None, *, strictly: bool) -> bool:
+        """Run what a config asks for; return whether that is known. Raises SuiteError where it is impossible."""
+        if loaded.config.sharing.strategy is not SharingStrategy.MPS:
+            self._due = math.inf
+            self._fleet.apply((), lost=(), strictly=True)
+            self._once("Nothing is shared through MPS; waiting for another config")
+            return True
+        if inventory is None:
+            return False
+        resources, warnings = build_resources(inventory, loaded.config)
+        plans = plan_daemons(resources, loaded.config)
+        lost = {gpu.uuid for gpu in inventory.gpus if not gpu.usable}
+        self._fleet.apply(plans, lost=lost, strictly=strictly)
+        warnings += tuple(
+            f"The memory size of {uuid} is unknown, so that MPS sets no limit on its clients' memory."
+            for uuid in unlimited_gpus(resources, plans)
+        )
+        nothing = () if plans else ("No GPU of this node is shared through MPS; waiting for some",)
+        self._once(" ".join((*warnings, *nothing)))
+        return True
+
+    def _tell_config(self, loaded: Loaded[MpsSettings], inventory: Inventory | None) -> None:
+        if self._told_of is loaded:
+            return
+        self._told_of = loaded
+        self._log.info("Running with config", config=loaded.effective(mig_patterns(inventory, loaded.config)))
+        for warning in loaded.warnings:
+            self._log.warning(warning)
+
+    def _refuse(self, error: SuiteError) -> None:
+        """Take note that the running config and daemons stay."""
+        if self._candidate is not None:
+            self._candidate = None
+            self._counters.add(CONFIG_LOADS, result="refused")
+            self._log.error("The new configuration is not used; the one before stays", error=str(error))
+        else:
+            self._once(f"The MPS control daemons stay as they are: {error}")
+
+    def _once(self, message: str) -> None:
+        """Log what lasts only when it begins."""
+        if message and message != self._told:
+            self._log.warning(message)
+        self._told = message
+
+
+def _to_stdout(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

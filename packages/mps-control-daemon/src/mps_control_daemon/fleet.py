@@ -1,0 +1,134 @@
+"""The control daemons of a node, one for each shared resource: which run, which have to, and what tells that all do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+from gpu_core.errors import MpsError, SuiteError
+from gpu_core.mps import DaemonPlan, MpsRoot, digest, is_same, shortcomings
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.files import write_atomically
+from gpu_core.runtime.logs import get_logger
+from mps_control_daemon.compute_mode import ComputeModes
+from mps_control_daemon.daemon import ControlDaemon, Machine
+from mps_control_daemon.supervised import Supervised
+
+
+class Fleet:
+    """One thread uses it. `write` is given what the daemons log. It starts by taking back that all is ready."""
+
+    def __init__(
+        self,
+        root: MpsRoot,
+        machine: Machine,
+        *,
+        write: Callable[[str], object],
+        counters: Counters,
+        clock: Callable[[], float],
+    ) -> None:
+        self._root = root
+        self._machine = machine
+        self._write = write
+        self._counters = counters
+        self._clock = clock
+        self._log = get_logger()
+        self._modes = ComputeModes(Path(root.compute_modes), machine.run, self._log.warning)
+        self._daemons: dict[str, Supervised] = {}
+        self._plans: tuple[DaemonPlan, ...] | None = None
+        self._said: str | None = None
+        self._unready()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no daemon to run."""
+        return not self._daemons
+
+    def apply(self, plans: tuple[DaemonPlan, ...], *, lost: Collection[str], strictly: bool) -> None:
+        """Run exactly these daemons; those that run as wanted are left alone.
+
+        `lost` are GPUs that cannot be reached any more: no reason to restart a daemon, which would end the clients of
+        all others. Not `strictly`, a daemon may also serve more GPUs than are wanted.
+        """
+        wanted = {plan.resource: plan for plan in plans}
+        gone = dict.fromkeys(self._daemons.keys() - wanted.keys(), "its resource is not shared any more")
+        changed = {
+            name: "it has to run with other GPUs or limits"
+            for name, daemon in self._daemons.items()
+            if name in wanted and not _serves(daemon, wanted[name], lost, strictly=strictly)
+        }
+        if gone or changed or wanted.keys() - self._daemons.keys():
+            self._unready()
+        for name, reason in sorted({**gone, **changed}.items()):
+            self._log.info("Stopping an MPS control daemon", resource=name, reason=reason)
+            self._daemons.pop(name).stop()
+        if self._plans is None:
+            self._clear_up(wanted)
+        self._plans = plans
+        for name, plan in sorted(wanted.items()):
+            if name in self._daemons:
+                self._daemons[name].want(plan)
+            else:
+                self._daemons[name] = self._supervised(plan)
+
+    def step(self) -> None:
+        """Start what is due to be started, look after what runs, and say whether all is ready. Raises MpsError."""
+        for _, daemon in sorted(self._daemons.items()):
+            daemon.step()
+        if self._plans is not None and all(daemon.ready for daemon in self._daemons.values()):
+            self._say_ready(digest(self._plans))
+        else:
+            self._unready()
+
+    def stop(self) -> None:
+        """Stop every daemon."""
+        self._unready()
+        for _, daemon in sorted(self._daemons.items()):
+            daemon.stop()
+        self._daemons = {}
+
+    def _clear_up(self, wanted: Mapping[str, DaemonPlan]) -> None:
+        """End what an earlier run of ours left behind and is not wanted any more."""
+        for mark in sorted(Path(self._root.path).glob("*/*/.started")):
+            resource = "/".join(mark.parts[-3:-1])
+            if resource not in wanted:
+                self._log.info("Stopping an MPS control daemon that was left behind", resource=resource)
+                daemon = self._daemon(resource)
+                try:
+                    daemon.stop()
+                    daemon.remove_logs()
+                except SuiteError as error:
+                    self._log.error("The MPS control daemon was not stopped", resource=resource, reason=str(error))
+        uuids = {uuid for plan in wanted.values() for uuid in plan.uuids}
+        self._modes.restore(self._modes.left_over(uuids))
+
+    def _supervised(self, plan: DaemonPlan) -> Supervised:
+        daemon = self._daemon(plan.resource)
+        return Supervised(daemon, plan, self._modes, write=self._write, counters=self._counters, clock=self._clock)
+
+    def _daemon(self, resource: str) -> ControlDaemon:
+        return ControlDaemon(resource=resource, root=self._root, machine=self._machine)
+
+    def _say_ready(self, text: str) -> None:
+        if text == self._said:
+            return
+        try:
+            write_atomically(Path(self._root.ready), text.encode())
+        except OSError as error:
+            raise MpsError(
+                f"{self._root.ready} cannot be written: {error.strerror}. Mount the MPS root there, writable."
+            ) from error
+        self._said = text
+        self._log.info("Ready: every MPS control daemon runs", resources=sorted(self._daemons))
+
+    def _unready(self) -> None:
+        Path(self._root.ready).unlink(missing_ok=True)
+        self._said = None
+
+
+def _serves(daemon: Supervised, wanted: DaemonPlan, lost: Collection[str], *, strictly: bool) -> bool:
+    """Whether a daemon may go on as it is; one that is down just starts with something else the next time."""
+    running = daemon.running
+    if running is None:
+        return True
+    return is_same(running, wanted, lost) if strictly else not shortcomings(running, wanted)

@@ -1,0 +1,63 @@
+"""When a control daemon that failed is started again: a pure state, in seconds of one clock that never goes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+START_AGAIN = 30.0
+"""Seconds after a start that failed."""
+
+ASK_AGAIN = 10.0
+"""Seconds between two health questions."""
+
+MISSES = 3
+"""So many unanswered health questions in a row are taken for a daemon that hangs."""
+
+_FIRST_PAUSE = 1.0
+_LONGEST_PAUSE = 60.0
+_CALM = 300.0
+"""A daemon that ran for so many seconds is not blamed for what happened before."""
+
+_DOUBLINGS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """`due` is when the next step is: a start while the daemon is down, a question while it runs."""
+
+    running_since: float | None = None
+    deaths: int = 0
+    misses: int = 0
+    due: float = 0.0
+
+    def is_due(self, now: float) -> bool:
+        """Whether it is time."""
+        return now >= self.due
+
+    def started(self, now: float) -> Pace:
+        """Return the pace of a daemon that was just started."""
+        return replace(self, running_since=now, misses=0, due=now + ASK_AGAIN)
+
+    def start_failed(self, now: float) -> Pace:
+        """Return the pace after a start that failed."""
+        return replace(self, running_since=None, misses=0, due=now + START_AGAIN)
+
+    def died(self, now: float) -> Pace:
+        """Return the pace after a daemon ended by itself, or had to be given up."""
+        calm = self.running_since is not None and now - self.running_since >= _CALM
+        deaths = 1 if calm else self.deaths + 1
+        pause = min(_FIRST_PAUSE * 2.0 ** min(deaths - 1, _DOUBLINGS), _LONGEST_PAUSE)
+        return Pace(deaths=deaths, due=now + pause)
+
+    def answered(self, now: float) -> Pace:
+        """Return the pace after a good answer."""
+        return replace(self, misses=0, due=now + ASK_AGAIN)
+
+    def missed(self, now: float) -> Pace:
+        """Return the pace after a question without a good answer."""
+        return replace(self, misses=self.misses + 1, due=now + ASK_AGAIN)
+
+    @property
+    def hangs(self) -> bool:
+        """Whether the daemon has missed too many questions."""
+        return self.misses >= MISSES

@@ -1,0 +1,125 @@
+"""One resource's control daemon, kept running as it is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpu_core.errors import SuiteError
+from gpu_core.mps import DaemonPlan
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.logs import get_logger
+from mps_control_daemon.compute_mode import ComputeModes
+from mps_control_daemon.daemon import ControlDaemon
+from mps_control_daemon.logs import LogTail
+from mps_control_daemon.metrics import DEATHS, START_FAILURES, UP
+from mps_control_daemon.pace import START_AGAIN, Pace
+
+
+class Supervised:
+    """Starts a daemon, watches it, starts it again when it dies. One thread uses it.
+
+    `write` is given what the daemon logs. `running` is the plan of the running daemon, None while it is down.
+    """
+
+    def __init__(
+        self,
+        daemon: ControlDaemon,
+        wanted: DaemonPlan,
+        modes: ComputeModes,
+        *,
+        write: Callable[[str], object],
+        counters: Counters,
+        clock: Callable[[], float],
+    ) -> None:
+        self.running: DaemonPlan | None = None
+        self._wanted = wanted
+        self._daemon = daemon
+        self._modes = modes
+        self._write = write
+        self._counters = counters
+        self._clock = clock
+        self._log = get_logger(resource=daemon.resource)
+        self._tail = LogTail(daemon.log, write)
+        self._pace = Pace(due=clock())
+
+    @property
+    def ready(self) -> bool:
+        """Whether the daemon runs and answered the last question."""
+        return self.running is not None and not self._pace.misses
+
+    def want(self, plan: DaemonPlan) -> None:
+        """Start with this plan from now on; a daemon that runs goes on."""
+        if plan != self._wanted and self.running is None:
+            self._pace = Pace(due=self._clock())
+        self._wanted = plan
+
+    def step(self) -> None:
+        """Do what is due."""
+        self._tail.forward()
+        if self.running is None:
+            if self._pace.is_due(self._clock()):
+                self._start()
+        elif self._daemon.has_died():
+            self._give_up("its process has ended")
+        elif self._pace.is_due(self._clock()):
+            self._ask()
+        self._counters.set(UP, float(self.ready), resource=self._daemon.resource)
+
+    def stop(self) -> None:
+        """End the daemon and give its GPUs back as they were found; a failure is logged."""
+        uuids = self._wanted.uuids if self.running is None else self.running.uuids
+        self.running = None
+        try:
+            self._daemon.stop()
+        except SuiteError as error:
+            self._log.error("The MPS control daemon was not stopped", reason=str(error))
+        else:
+            self._log.info("The MPS control daemon is stopped")
+        self._tail.forward(to_the_end=True)
+        self._daemon.remove_logs()
+        self._modes.restore(uuids)
+        self._counters.set(UP, 0.0, resource=self._daemon.resource)
+
+    def _start(self) -> None:
+        plan = self._wanted
+        self._tail = LogTail(self._daemon.log, self._write)
+        try:
+            self.running = self._daemon.adopt(plan)
+            adopted = self.running is not None
+            if not adopted:
+                self._modes.make_exclusive(plan.uuids)
+                self._daemon.start(plan)
+                self.running = plan
+        except SuiteError as error:
+            self._modes.restore(plan.uuids)
+            self._pace = self._pace.start_failed(self._clock())
+            self._counters.add(START_FAILURES, resource=plan.resource)
+            self._log.error(
+                f"The MPS control daemon cannot be started; retrying in {START_AGAIN:g} s", reason=str(error)
+            )
+            return
+        self._pace = self._pace.started(self._clock())
+        message = (
+            "An MPS control daemon from before is still in order" if adopted else "An MPS control daemon was started"
+        )
+        self._log.info(message, devices=list(plan.uuids), replicas=plan.replicas)
+
+    def _ask(self) -> None:
+        ill = self._daemon.illness()
+        now = self._clock()
+        if ill is None:
+            self._pace = self._pace.answered(now)
+            return
+        self._pace = self._pace.missed(now)
+        self._log.warning("The MPS control daemon is not in order", reason=ill)
+        if self._pace.hangs:
+            self._give_up(ill)
+
+    def _give_up(self, reason: str) -> None:
+        self._counters.add(DEATHS, resource=self._daemon.resource)
+        self._tail.forward()
+        self.running = None
+        now = self._clock()
+        self._pace = self._pace.died(now)
+        wait = self._pace.due - now
+        self._log.error(f"The MPS control daemon is lost; starting another one in {wait:g} s", reason=reason)

@@ -1,0 +1,143 @@
+"""The daemon's app on a simulated node and a shared directory of its own, with a clock that only the test moves."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fakes.mps_tools import MpsTools
+from gpu_core.config.load import load
+from gpu_core.config.programs import MPS_CONTROL_DAEMON
+from gpu_core.mps import MpsRoot
+from gpu_core.runtime.counters import Counters, Metric
+from gpu_core.runtime.logs import configure
+from gpu_core.runtime.process import Completed, run
+from gpu_core.runtime.supervise import Actions
+from mps_control_daemon.app import App
+from mps_control_daemon.commands import Command
+from mps_control_daemon.daemon import Machine
+from mps_control_daemon.hardware import opener
+
+IDLE = Actions()
+RELOAD = Actions(reload=("SIGHUP",))
+NODE = """
+gpus:
+  - {name: NVIDIA L40S, uuid: GPU-0, memory: 40000, compute_capability: "8.9"}
+  - {name: NVIDIA A10, uuid: GPU-1, memory: 20000, compute_capability: "8.6"}
+"""
+
+
+def sharing(replicas: int = 4, **more: Any) -> dict[str, Any]:
+    """Return a config that shares every GPU."""
+    entry = {"name": "nvidia.com/gpu", "replicas": replicas, **more}
+    return {"version": "v1", "sharing": {"mps": {"resources": [entry]}}}
+
+
+def two_resources(l40s: int = 4, a10: int = 2) -> dict[str, Any]:
+    """Return a config with a resource for each of the node's models."""
+    return {
+        "version": "v1",
+        "flags": {"customResources": True},
+        "resources": {
+            "gpus": [{"pattern": "*L40S", "name": "nvidia.com/l40s"}, {"pattern": "*", "name": "nvidia.com/a10"}]
+        },
+        "sharing": {
+            "mps": {
+                "resources": [
+                    {"name": "nvidia.com/l40s", "replicas": l40s},
+                    {"name": "nvidia.com/a10", "replicas": a10},
+                ]
+            }
+        },
+    }
+
+
+class Bench:
+    """One node. `start` makes an app, also one after a crash of the app before, which knows nothing of it."""
+
+    def __init__(self, tmp_path: Path, tools: MpsTools, config: dict[str, Any] | None = None, node: str = NODE) -> None:
+        self.tools = tools
+        self.log = io.StringIO()
+        configure(json=True, stream=self.log)
+        self.time = 0.0
+        self.directory = tmp_path / "mps"
+        self.directory.mkdir()
+        self.root = MpsRoot(str(self.directory))
+        self.node = tmp_path / "node.yaml"
+        self.node.write_text(node)
+        self.happenings = tmp_path / "events"
+        self.happenings.touch()
+        self.config_file = tmp_path / "config.yaml"
+        self.configure(config or sharing())
+        self.counters = Counters()
+        self.output = ""
+        # Seconds; a busy machine must not be taken for a daemon that hangs.
+        self.timeout = 30.0
+        self.patience = 30.0
+
+    def configure(self, config: dict[str, Any] | str) -> None:
+        self.config_file.write_text(config if isinstance(config, str) else yaml.safe_dump(config))
+
+    def start(self, *argv: str) -> App:
+        loaded = load(
+            MPS_CONTROL_DAEMON,
+            [
+                f"--simulated-node={self.node}",
+                f"--simulated-events={self.happenings}",
+                f"--mps-root-ctr={self.directory}",
+                f"--config-file={self.config_file}",
+                *argv,
+            ],
+            {},
+        )
+        machine = Machine(run=self._run, patience=self.patience, sys=self.directory / "no-sys")
+        return App(
+            loaded,
+            opener(loaded.settings),
+            machine,
+            counters=self.counters,
+            write=self._write,
+            clock=lambda: self.time,
+        )
+
+    def happens(self, line: str) -> None:
+        """Let something happen to the simulated node."""
+        with self.happenings.open("a") as stream:
+            stream.write(line + "\n")
+
+    def after(self, seconds: float) -> None:
+        self.time += seconds
+
+    @property
+    def ready(self) -> str | None:
+        """What the readiness file says; None without one."""
+        file = Path(self.root.ready)
+        return file.read_text() if file.exists() else None
+
+    def logged(self, *, level: str = "") -> list[dict[str, Any]]:
+        lines = [json.loads(line) for line in self.log.getvalue().splitlines()]
+        return [line for line in lines if not level or line["level"] == level]
+
+    def count(self, metric: Metric) -> float:
+        return sum(sample.value for sample in self.counters.snapshot() if sample.metric == metric)
+
+    def _run(self, command: Command) -> Completed:
+        env = None if command.environment is None else dict(command.environment)
+        return run(command.argv, timeout=self.timeout, env=env, text=command.input)
+
+    def _write(self, text: str) -> None:
+        self.output += text
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it does not come true"
+        time.sleep(0.02)

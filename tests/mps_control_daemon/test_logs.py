@@ -1,0 +1,71 @@
+"""What daemons log is passed on whole, once, and in order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mps_control_daemon.logs import LogTail
+
+
+class Log:
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.seen: list[str] = []
+        self.tail = LogTail(file, self.seen.append)
+
+    def add(self, text: bytes) -> None:
+        with self.file.open("ab") as stream:
+            stream.write(text)
+
+    def taken(self, *, to_the_end: bool = False) -> str:
+        self.tail.forward(to_the_end=to_the_end)
+        text = "".join(self.seen)
+        self.seen.clear()
+        return text
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    return Log(tmp_path / "control.log")
+
+
+def test_lines_are_passed_on_as_they_come_from_the_first_one(log: Log) -> None:
+    assert log.taken() == ""
+    log.add(b"one\ntwo\n")
+    assert log.taken() == "one\ntwo\n"
+    assert log.taken() == ""
+    log.add(b"three\n")
+    assert log.taken() == "three\n"
+
+
+def test_a_line_waits_for_its_end(log: Log) -> None:
+    log.add(b"one\ntw")
+    assert log.taken() == "one\n"
+    log.add(b"o")
+    assert log.taken() == ""
+    log.add(b"\nthree")
+    assert log.taken() == "two\n"
+    assert log.taken(to_the_end=True) == "three\n"
+    assert log.taken(to_the_end=True) == ""
+
+
+def test_a_character_may_come_in_parts_and_what_is_none_is_replaced(log: Log) -> None:
+    log.add("é".encode()[:1])
+    assert log.taken() == ""
+    log.add("é".encode()[1:] + b" \xff\n")
+    assert log.taken() == "é \N{REPLACEMENT CHARACTER}\n"
+
+
+def test_a_file_that_is_replaced_or_cut_off_is_read_from_its_beginning(log: Log) -> None:
+    log.add(b"a long line\n")
+    assert log.taken() == "a long line\n"
+    log.file.write_bytes(b"cut\n")
+    assert log.taken() == "cut\n"
+    fresh = log.file.with_name("fresh")
+    fresh.write_bytes(b"fresh and longer\n")
+    fresh.rename(log.file)
+    assert log.taken() == "fresh and longer\n"
+    log.file.unlink()
+    assert log.taken() == ""
