@@ -13,7 +13,7 @@ from device_plugin._pb import deviceplugin_pb2 as pb
 from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from device_plugin.metrics import REGISTERED, REGISTRATION_FAILURES, REGISTRATIONS
 from device_plugin.registration import Pace, Pause
-from fakes.plugin_answers import golden, options
+from fakes.plugin_answers import golden, options, status
 from fakes.running_plugin import run_plugin, topology
 from gpu_core.errors import KubeletError
 from gpu_demo.kubelet import Behaviour, Kubelet, Listed, Refused, Registered, Registers, StreamEnded, StreamOpened
@@ -42,6 +42,18 @@ def test_options_and_pre_start_are_answered(kubelet: Kubelet) -> None:
         assert options(kubelet.options(GPU)) == expected["options"]
         kubelet.pre_start(GPU, ["x"])
         kubelet.pre_start(GPU, [])
+
+
+def test_preferred_devices_are_told_and_impossible_wishes_refused(kubelet: Kubelet) -> None:
+    with run_plugin(kubelet, "a100x4-pcie"):
+        kubelet.log.wait_for(Listed)
+        every = [device.id for device in kubelet.devices(GPU)]
+        # These two are joined by NVLink bridges.
+        assert kubelet.preferred(GPU, available=every, size=2, must_include=[every[2]]) == (every[0], every[2])
+        with pytest.raises(grpc.RpcError) as raised:
+            kubelet.preferred(GPU, available=every[:2], size=2, must_include=["GPU-x"])
+        assert status(raised.value) == "INVALID_ARGUMENT"
+        assert kubelet.admit(GPU, 1).devices
 
 
 def test_without_a_kubelet_socket_it_serves_and_does_not_register(kubelet: Kubelet) -> None:
@@ -214,7 +226,7 @@ def test_too_many_streams_are_refused_and_calls_still_answered(kubelet: Kubelet)
             next(stream)
         with pytest.raises(grpc.RpcError) as raised:
             next(stub.ListAndWatch(pb.Empty()))
-        assert raised.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert status(raised.value) == "RESOURCE_EXHAUSTED"
         assert stub.GetDevicePluginOptions(pb.Empty()).get_preferred_allocation_available
         for stream in streams:
             stream.cancel()
