@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from device_plugin.metrics import CONFIG_LOADS, CONFIG_REFUSED, SCAN_FAILURES, SCANS
 from device_plugin.node import Node, Places
 from device_plugin.node_health import Observer
-from device_plugin.plan import check_any_usable, health_rules, mig_resources
+from device_plugin.plan import check_any_usable, health_rules
 from device_plugin.source import NodeSource
 from device_plugin.standing import ConfigInUse, Standing
 from gpu_core.config.load import Loaded
@@ -17,6 +17,7 @@ from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.model import Inventory
 from gpu_core.errors import HardwareError, SuiteError
 from gpu_core.resources.health import HealthRules
+from gpu_core.resources.mig_patterns import mig_patterns
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.operation import config_name, count_config
@@ -205,7 +206,7 @@ class App:
         count_config(self._counters, file, self._loaded.config_text_digest)
 
     def _tell_config(self, inventory: Inventory | None) -> None:
-        found = mig_resources(inventory, self._loaded.config)
+        found = mig_patterns(inventory, self._loaded.config)
         self._log.info("Running with config", config=self._loaded.effective(found))
 
     def _warn(self, warnings: Iterable[str]) -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpu_core.config.model import DEFAULT_RESOURCE, Config
-from gpu_core.config.words import MigStrategy
+from gpu_core.config.model import Config
 from gpu_core.devices.model import Inventory
 from gpu_core.errors import HardwareError
 from gpu_core.mps import DaemonPlan, plan_daemons
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.health import HealthRules
 from gpu_core.resources.model import Resource
-from gpu_core.resources.names import mig_resource_name
 from gpu_core.resources.xids import xid_policy
 
 
@@ -72,16 +70,3 @@ _UNCHECKED = (
 
 def _list(texts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(texts))
-
-
-def mig_resources(inventory: Inventory | None, config: Config) -> tuple[tuple[str, str], ...]:
-    """Return the patterns and names by which MIG devices become resources, for the log line at start."""
-    match config.flags.mig_strategy:
-        case MigStrategy.NONE:
-            return ()
-        case MigStrategy.SINGLE:
-            return (("*", DEFAULT_RESOURCE),)
-        case MigStrategy.MIXED:
-            gpus = () if inventory is None else inventory.gpus
-            profiles = sorted({mig.instance_profile for gpu in gpus for mig in gpu.mig_devices})
-            return tuple((profile, mig_resource_name(profile)) for profile in profiles)
