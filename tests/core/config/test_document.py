@@ -61,9 +61,14 @@ def test_reads_documents(data: bytes, expected: object) -> None:
             b"flags:\n\tmigStrategy: none\n", r"config.yaml:2:1: this is no YAML: .*YAML indents with blanks", id="tabs"
         ),
         pytest.param(b"a: 'b\n", "config.yaml:2:1: this is no YAML", id="an open quote"),
-        pytest.param(b"a: \x00\n", "control characters", id="a null byte"),
-        pytest.param(b"\x89PNG\r\n\x1a\n\xff\xfe", "this is no YAML", id="a picture"),
-        pytest.param(b"a: \xff\n", "this is no YAML", id="no UTF-8"),
+        pytest.param(
+            b"a: \x00\n", "config.yaml:1:4: this is no YAML: control characters are not allowed", id="a null byte"
+        ),
+        pytest.param(b"\x89PNG\r\n\x1a\n\xff\xfe", "config.yaml:1:1: this is no YAML", id="a picture"),
+        pytest.param(b"a: \xff\n", "config.yaml:1:4: this is no YAML: .*; a config file is UTF-8 text", id="no UTF-8"),
+        pytest.param(
+            "ü: ü\nü: ".encode() + b"\xfc(\n", "config.yaml:2:4: this is no YAML", id="no UTF-8 behind some that is"
+        ),
         pytest.param(b"a: *x\n", r"config.yaml:1:4: the alias \*x names no anchor above it", id="an unknown alias"),
         pytest.param(b"a: &x [*x]\n", "config.yaml:1:8: the anchor &x contains itself", id="an anchor in itself"),
         pytest.param(b"? [a]\n: b\n", "config.yaml:1:3: a key must be a single value", id="a list as a key"),

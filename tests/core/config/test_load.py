@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,31 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, path: str, message:
 def test_a_malformed_command_line_is_a_usage_error() -> None:
     with pytest.raises(UsageError):
         load(DEVICE_PLUGIN, ["--quux"], {})
+
+
+def test_flags_behind_a_lost_word_are_told_and_refused_by_nobody(tmp_path: Path) -> None:
+    loaded = load(DEVICE_PLUGIN, ["--config-strict", "--gds-enabled", "true", "--mig-strategy=single"], {})
+
+    assert loaded.config.flags == Flags(gds_enabled=True)
+    assert [warning.partition(" behind")[0] for warning in loaded.warnings] == [
+        "true: is no flag, so --mig-strategy=single"
+    ]
+
+
+def test_a_named_pipe_is_refused_and_that_of_a_shell_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "link").symlink_to(pipe)
+    for name in ("pipe", "link"):
+        with pytest.raises(ConfigError, match=f"{name} is a named pipe; name a file"):
+            load(DEVICE_PLUGIN, ["--config-file", str(tmp_path / name)], {})
+
+    reader, writer = os.pipe()
+    os.write(writer, b"flags: {migStrategy: single}\n")
+    os.close(writer)
+    loaded = load(DEVICE_PLUGIN, [f"--config-file=/dev/fd/{reader}"], {})
+    os.close(reader)
+    assert loaded.config.flags.mig_strategy == MigStrategy.SINGLE
 
 
 def test_typos_warn_and_are_refused_when_strict(tmp_path: Path) -> None:

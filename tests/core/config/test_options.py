@@ -10,7 +10,7 @@ import pytest
 
 from gpu_core.config.duration import Duration
 from gpu_core.config.environment import environment_layer
-from gpu_core.config.flags import flag_layer, read_flags
+from gpu_core.config.flags import flag_layer, read_flags, unread_arguments
 from gpu_core.config.layers import Layer, dotted
 from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY
 from gpu_core.errors import UsageError
@@ -80,6 +80,41 @@ def test_refuses_what_is_no_flag(argv: list[str], message: str) -> None:
         read_flags(OPTIONS, argv)
 
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        pytest.param(["-o"], "-o needs a value; write -o=VALUE", id="no value"),
+        pytest.param(
+            ["-o", "a", "--output=b"], "-o and --output are the same flag; give only one of them", id="its long name"
+        ),
+    ],
+)
+def test_a_flag_of_one_letter_is_called_with_one_dash(argv: list[str], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_flags(GFD_OPTIONS, argv)
+
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        pytest.param(
+            ["--gds-enabled", "false", "--mig-strategy=single", "x", "-v", "-"],
+            (
+                "false: is no flag, so --mig-strategy=single, -v behind it counts for nothing; "
+                "a switch takes its value as in --switch=false"
+            ),
+            id="a value that stands apart from its switch",
+        ),
+        pytest.param(["extra", "words"], "", id="no flags behind"),
+        pytest.param(["--", "x", "--mig-strategy=single"], "", id="two dashes, which say so"),
+    ],
+)
+def test_warns_of_flags_that_count_for_nothing(argv: list[str], expected: str) -> None:
+    assert "".join(map(str, unread_arguments(read_flags(OPTIONS, argv)).warnings)) == expected
 
 
 @pytest.mark.parametrize(

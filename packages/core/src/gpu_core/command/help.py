@@ -19,6 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from gpu_core.command.subcommands import Subcommand
 from gpu_core.command.tell import tell
 from gpu_core.config.effective import plain
+from gpu_core.config.flags import dashed
 from gpu_core.config.options import Option, Program
 from gpu_core.config.shape import Form
 
@@ -113,10 +114,10 @@ def _signed(options: Sequence[Option], *, arguments: Sequence[str] = (), version
 
 
 def _declaration(option: Option) -> Any:
-    dashed = [f"--{name}" if len(name) > 1 else f"-{name}" for name in option.names]
+    names = [dashed(name) for name in option.names]
     default = default_text(option)
     return typer.Option(
-        *dashed,
+        *names,
         help=f"{option.doc} Default: {default}." if default else option.doc,
         envvar=list(option.variables) or None,
         metavar=_METAVARS.get(option.form),

@@ -8,11 +8,11 @@ from typing import Any, cast
 from gpu_core.config.document import Mapping, Member, Node, Scalar, Sequence
 from gpu_core.config.keys import Check
 from gpu_core.config.layers import Given, KeyPath, Layer, Origin, Position, Source, dotted
-from gpu_core.config.problems import Problem, Problems
+from gpu_core.config.problems import Problem, Problems, shortened
 from gpu_core.config.scalars import is_yaml11_boolean
 from gpu_core.config.shape import Form, Leaf, Section, shape
 from gpu_core.config.suggest import suggestion
-from gpu_core.config.values import describe, read_value, shortened
+from gpu_core.config.values import describe, read_value
 
 Place = tuple[str | int, ...]
 
@@ -141,7 +141,9 @@ class _Walk:
             if member.key in last and not (last[member.key].merged or member.merged):
                 line = last[member.key].position.line
                 self._warn(
-                    member.position, (*path, member.key), f"this key is also on line {line}; the last one counts"
+                    member.position,
+                    (*path, shortened(member.key)),
+                    f"this key is also on line {line}; the last one counts",
                 )
             last[member.key] = member
         known = []

@@ -15,7 +15,7 @@ from typing import cast
 import yaml
 
 from gpu_core.config.layers import Position
-from gpu_core.config.problems import Problem
+from gpu_core.config.problems import Problem, shortened
 from gpu_core.config.scalars import Plain, resolve
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -111,9 +111,16 @@ def read_document(data: bytes, file: str) -> tuple[Node | None, bool]:
         mark = error.problem_mark or error.context_mark
         position = Position(file=file, line=mark.line + 1, column=mark.column + 1) if mark else None
         raise _unreadable(f"this is no YAML: {_because(error)}", position) from error
-    except yaml.YAMLError as error:
-        raise _unreadable(f"this is no YAML: {' '.join(str(error).split())}", None) from error
+    except yaml.reader.ReaderError as error:
+        place = _place_of_byte(data, error.position, file)
+        raise _unreadable(f"this is no YAML: {error.reason}; a config file is UTF-8 text", place) from error
     return root, isinstance(end, yaml.DocumentEndEvent) and _more_follows(events)
+
+
+def _place_of_byte(data: bytes, offset: int, file: str) -> Position:
+    before = data[:offset]
+    line = before[before.rfind(b"\n") + 1 :]
+    return Position(file=file, line=before.count(b"\n") + 1, column=len(line.decode(errors="replace")) + 1)
 
 
 def _more_follows(events: Iterator[yaml.Event]) -> bool:
@@ -179,9 +186,9 @@ class _Builder:
 
     def _alias(self, anchor: str, position: Position) -> Node:
         if any(opened.anchor == anchor for opened in self.stack):
-            raise _unreadable(f"the anchor &{anchor} contains itself", position)
+            raise _unreadable(f"the anchor &{shortened(anchor)} contains itself", position)
         if anchor not in self.anchors:
-            raise _unreadable(f"the alias *{anchor} names no anchor above it", position)
+            raise _unreadable(f"the alias *{shortened(anchor)} names no anchor above it", position)
         return self.anchors[anchor]
 
     def _name(self, anchor: str | None, node: Node) -> Node:
@@ -203,7 +210,7 @@ def _scalar(event: yaml.ScalarEvent, position: Position) -> Scalar:
         if wanted is float and type(value) is int:
             value = float(value)
         if type(value) is not wanted:
-            raise _unreadable(f"{event.value!r} is no !!{event.tag.rpartition(':')[2]}", position)
+            raise _unreadable(f"{shortened(event.value)!r} is no !!{event.tag.rpartition(':')[2]}", position)
     if isinstance(value, float) and not math.isfinite(value):
         raise _unreadable(f"{event.value} is no number that a configuration can hold", position)
     return Scalar(value=value, text=event.value, plain=plain, position=position)

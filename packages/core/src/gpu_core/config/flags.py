@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gpu_core.config.layers import Given, KeyPath, Layer, Origin, Source
 from gpu_core.config.options import Option
-from gpu_core.config.problems import Problem, Problems
+from gpu_core.config.problems import Problem, Problems, shortened
 from gpu_core.config.shape import Form
 from gpu_core.config.texts import from_flag
 from gpu_core.errors import UsageError
@@ -54,10 +54,10 @@ def read_flags(options: Sequence[Option], argv: Sequence[str]) -> CommandLine:
         if option is None:
             raise UsageError(f"{argument.partition('=')[0]} is no flag{_suggestion(name, by_name)}")
         if spellings.setdefault(option, name) != name:
-            raise UsageError(f"--{spellings[option]} and --{name} are the same flag; give only one of them")
+            raise UsageError(f"{dashed(spellings[option])} and {dashed(name)} are the same flag; give only one of them")
         if not equals and option.form is not Form.BOOLEAN:
             if not rest:
-                raise UsageError(f"--{name} needs a value; write --{name}=VALUE")
+                raise UsageError(f"{dashed(name)} needs a value; write {dashed(name)}=VALUE")
             value = rest.pop(0)
         texts.setdefault(option, []).append(value if equals or option.form is not Form.BOOLEAN else "true")
     stopped = bool(rest) and rest[0] == "--"
@@ -83,6 +83,23 @@ def flag_layer(line: CommandLine) -> tuple[Layer, Problems]:
     return layer, Problems(tuple(problems))
 
 
+def unread_arguments(line: CommandLine) -> Problems:
+    """Warn of flags that count for nothing because they stand behind an argument that is no flag."""
+    flags = [argument for argument in line.rest[1:] if len(argument) > 1 and argument.startswith("-")]
+    if line.stopped or not flags:
+        return Problems()
+    message = (
+        f"is no flag, so {', '.join(map(shortened, flags))} behind it counts for nothing; "
+        "a switch takes its value as in --switch=false"
+    )
+    return Problems((Problem(message=message, where=shortened(line.rest[0]), fatal=False, harmless=True),))
+
+
+def dashed(name: str) -> str:
+    """Return a flag's name as it is usually written: one letter with one dash, more with two."""
+    return f"-{name}" if len(name) == 1 else f"--{name}"
+
+
 def _split(argument: str) -> tuple[str, bool, str]:
     body = argument[2:] if argument.startswith("--") else argument[1:]
     if body.startswith(("-", "=")):
@@ -94,4 +111,4 @@ def _split(argument: str) -> tuple[str, bool, str]:
 def _suggestion(name: str, by_name: dict[str, Option]) -> str:
     longer = [known for known in by_name if known.startswith(name)]
     close = longer or difflib.get_close_matches(name, by_name, n=1)
-    return f"; did you mean --{close[0]}?" if close else "; --help lists them"
+    return f"; did you mean {dashed(close[0])}?" if close else "; --help lists them"

@@ -16,7 +16,7 @@ from gpu_core.config.custom import without_custom_resources
 from gpu_core.config.document import MAX_BYTES
 from gpu_core.config.effective import document
 from gpu_core.config.environment import environment_layer
-from gpu_core.config.flags import CommandLine, flag_layer, read_flags
+from gpu_core.config.flags import CommandLine, flag_layer, read_flags, unread_arguments
 from gpu_core.config.layers import DEFAULT_ORIGIN, Layer, Origin, key_path, union
 from gpu_core.config.model import Config
 from gpu_core.config.options import Program
@@ -104,6 +104,7 @@ def load_line(program: Program[S], line: CommandLine, environ: Mapping[str, str]
     config = build_config(layer)
     settings = build_settings(layer, program.options, program.settings)
     problems = problems + judge_config(config, layer, program) + judge_settings(settings, program) + ignored
+    problems += unread_arguments(line)
     if _STRICT in outside and outside[_STRICT].value:
         problems = problems.strict()
     if problems.errors:
@@ -126,8 +127,12 @@ def read_config_file(file: str) -> tuple[Parsed, str]:
 
     Raises ConfigError when it cannot be read; what is wrong inside is in the result.
     """
+    path = Path(file)
     try:
-        with Path(file).open("rb") as stream:
+        # A pipe that has a name waits for a writer, perhaps for ever; those of a shell (`/dev/stdin`) have none.
+        if path.is_fifo() and path.resolve().is_fifo():
+            raise ConfigError(f"The config file {file} is a named pipe; name a file.")
+        with path.open("rb") as stream:
             # One byte more than allowed is enough to see that there is too much.
             data = stream.read(MAX_BYTES + 1)
     except IsADirectoryError as error:

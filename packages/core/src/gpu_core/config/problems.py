@@ -9,6 +9,16 @@ from typing import Self
 from gpu_core.config.layers import Position
 
 
+def shortened(text: str) -> str:
+    """Return a text short enough for a message."""
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def printable(text: str) -> str:
+    r"""Return a text on one line, with `\x1b` and the like for what would steer a terminal."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """One fact about one place.
@@ -27,7 +37,7 @@ class Problem:
 
     def __str__(self) -> str:
         parts = [str(part) for part in (self.position, self.where) if part]
-        return ": ".join([*parts, self.message])
+        return printable(": ".join([*parts, self.message]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from gpu_core.config.decode import Place
 from gpu_core.config.layers import DEFAULT_ORIGIN, KeyPath, Layer, Origin, Position, dotted, key_path
 from gpu_core.config.model import Config
 from gpu_core.config.options import Option, Program
-from gpu_core.config.problems import Problem, Problems
+from gpu_core.config.problems import Problem, Problems, shortened
 from gpu_core.config.shape import Form, Leaf, Section, Words, at
 from gpu_core.config.words import MigStrategy, SharingStrategy
 
@@ -134,5 +134,5 @@ def _unknown(
     for word in (value,) if isinstance(value, str) else value:
         if is_word(words, word) and word in choices:
             continue
-        message = f"{word!r} is not allowed; use {', '.join(choices[:-1])} or {choices[-1]}"
+        message = f"{shortened(word)!r} is not allowed; use {', '.join(choices[:-1])} or {choices[-1]}"
         yield Problem(message=message, where=where, position=position, fatal=fatal, late=late)

@@ -18,7 +18,8 @@ def suggestion(name: str, section: Section, prefix: KeyPath) -> str:
     here = {_folded(member.key.name): member.key.name for member in section.members}
     wanted = _folded(name[:_LONGEST_NAME])
     if wanted in here:
-        return f"; did you mean {here[wanted]}? Upper and lower case matter here"
+        only_case = here[wanted].lower() == name.lower()
+        return f"; did you mean {here[wanted]}?{' Upper and lower case matter here' if only_case else ''}"
     elsewhere = _places()
     if wanted in elsewhere:
         return _belongs(elsewhere[wanted])
@@ -33,8 +34,10 @@ def suggestion(name: str, section: Section, prefix: KeyPath) -> str:
 
 
 def _belongs(paths: tuple[KeyPath, ...]) -> str:
-    places = sorted({dotted(path[:-1]) or "the top of the file" for path in paths})
-    return f"; did you mean {paths[0][-1]}, which belongs under {' or '.join(places)}?"
+    sections = sorted({dotted(path[:-1]) for path in paths if len(path) > 1})
+    inside = [f"under {' or '.join(sections)}"] if sections else []
+    top = ["at the top of the file"] if any(len(path) == 1 for path in paths) else []
+    return f"; did you mean {paths[0][-1]}, which belongs {' or '.join([*inside, *top])}?"
 
 
 def _folded(name: str) -> str:

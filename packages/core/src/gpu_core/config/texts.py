@@ -6,6 +6,7 @@ from typing import Any
 
 from gpu_core.config.duration import Duration
 from gpu_core.config.options import Option
+from gpu_core.config.problems import shortened
 from gpu_core.config.scalars import whole_number
 from gpu_core.config.shape import Form
 
@@ -64,13 +65,13 @@ def _single(option: Option, text: str) -> Any:
 def _boolean(text: str) -> bool:
     if text in _TRUE or text in _FALSE:
         return text in _TRUE
-    raise ValueError(f"{text!r} is neither true nor false")
+    raise ValueError(f"{shortened(text)!r} is neither true nor false")
 
 
 def _whole(text: str) -> int:
     number = whole_number(text)
     if number is None or number not in _INT64:
-        raise ValueError(f"{text!r} is no whole number")
+        raise ValueError(f"{shortened(text)!r} is no whole number")
     return number
 
 
@@ -78,4 +79,4 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise ValueError(f"{text!r} is no number") from error
+        raise ValueError(f"{shortened(text)!r} is no number") from error

@@ -13,6 +13,7 @@ from gpu_core.config.document import Mapping, Node, Scalar, Sequence
 from gpu_core.config.duration import Duration
 from gpu_core.config.keys import Check
 from gpu_core.config.names import full_resource_name, is_device_reference
+from gpu_core.config.problems import shortened
 from gpu_core.config.scalars import is_yaml11_boolean
 from gpu_core.config.shape import Form, Leaf
 
@@ -41,7 +42,7 @@ def checked(value: Any, leaf: Leaf) -> Any:
         case Check.PERCENTAGE if not 0 <= value <= 100:
             raise ValueError(f"{value} is no percentage; 0 to 100 are allowed")
         case Check.VERSION if value != "v1":
-            raise ValueError(f"{value!r} is an unknown version; only v1 exists")
+            raise ValueError(f"{shortened(value)!r} is an unknown version; only v1 exists")
     return value
 
 
@@ -59,11 +60,6 @@ def describe(node: Node) -> str:
         case Scalar(value=int() | float()):
             return f"the number {node.text}"
     return f"the text {shortened(node.text)!r}"
-
-
-def shortened(text: str) -> str:
-    """Return a text short enough for a message."""
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _wrong(node: Node, wanted: str, hint: str = "") -> ValueError:
@@ -116,7 +112,7 @@ def _duration(node: Node) -> Duration:
             pass
         case Scalar(value=int() | float() as number):
             if int(number) not in _INT64:
-                raise ValueError(f"{node.text} nanoseconds are longer than 292 years")
+                raise ValueError(f"{shortened(node.text)} nanoseconds are longer than 292 years")
             return Duration(int(number))
         case Scalar(value=str(text)):
             return Duration.parse(text)
