@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,18 @@ def test_a_machine_without_a_type_is_unknown(tmp_path: Path) -> None:
 def test_a_file_that_was_asked_for_is_not_replaced_by_the_device_tree(tmp_path: Path) -> None:
     write(tmp_path, "proc/device-tree/model", b"Board\0")
     assert machine_type("/absent", device_tree=False, root=tmp_path, warn=lambda _: None) == "unknown"
+
+
+def test_a_relative_path_is_relative_to_where_we_are(tmp_path: Path) -> None:
+    write(tmp_path, "name", b"Box\n")
+    path = os.path.relpath(tmp_path / "name")
+    assert machine_type(path, device_tree=False, root=Path("/nowhere"), warn=lambda _: None) == "Box"
+
+
+def test_neither_a_pipe_nor_an_endless_device_holds_us_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert machine_type("/pipe", device_tree=False, root=tmp_path, warn=lambda _: None) == ""
+    assert machine_type("/dev/zero", device_tree=False, warn=lambda _: None) == ""
 
 
 def test_no_file_means_unknown_without_a_warning(tmp_path: Path) -> None:

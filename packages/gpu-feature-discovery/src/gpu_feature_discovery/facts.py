@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gpu_core.devices.model import PciFacts
+from gpu_core.devices.pci_ids import NVIDIA
 from gpu_core.labels import NodeFacts
-
-NVIDIA = "0x10de"
 
 # Machines without DMI, as most with ARM processors, are described by a device tree.
 _DEVICE_TREES = ("proc/device-tree/model", "sys/firmware/devicetree/base/model")
 _CONFIG_SIZE = 256
+_VENDOR = f"{NVIDIA:#06x}".encode()
+_LONGEST_NAME = 4096
 
 
 def read_facts(
@@ -41,8 +42,9 @@ def machine_type(
     """Return the text of the machine type file, else of the device tree, else `unknown`."""
     if not machine_type_file:
         return "unknown"
+    file = Path(machine_type_file)
     try:
-        return _text(root / machine_type_file.lstrip("/"))
+        return _text(root / file.relative_to("/") if file.is_absolute() else file)
     except OSError as error:
         reason = error.strerror
     for path in _DEVICE_TREES if device_tree else ():
@@ -64,15 +66,20 @@ def nvidia_functions(root: Path = Path("/")) -> tuple[PciFacts, ...] | None:
     found = []
     for address in addresses:
         function = f"{bus}/{address}"
-        if _read(f"{function}/vendor", 16).strip() == NVIDIA.encode():
+        if _read(f"{function}/vendor", 16).strip() == _VENDOR:
             config = _read(f"{function}/config", _CONFIG_SIZE)
-            found.append(PciFacts(address=address, vendor=int(NVIDIA, 16), config=config))
+            found.append(PciFacts(address=address, vendor=NVIDIA, config=config))
     return tuple(found)
 
 
 def _text(path: Path) -> str:
     # A device tree ends its texts with NUL.
-    return path.read_text(errors="replace").strip("\0").strip()
+    # Nor does a pipe make us wait, or a device read for ever: a name is short.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, _LONGEST_NAME).decode(errors="replace").strip("\0").strip()
+    finally:
+        os.close(descriptor)
 
 
 def _read(path: str, size: int) -> bytes:
