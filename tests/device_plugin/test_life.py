@@ -77,6 +77,18 @@ def test_a_kubelet_that_comes_later_is_found(socket_dir: Path) -> None:
     assert len(kubelet.log.events(Registered)) == 1
 
 
+def test_streams_of_the_kubelet_before_end_when_another_takes_its_place(kubelet: Kubelet, socket_dir: Path) -> None:
+    with run_plugin(kubelet, "t4x1"), grpc.insecure_channel(f"unix:{kubelet.directory}/nvidia-gpu.sock") as channel:
+        kubelet.log.wait_for(Listed)
+        lists = rpc.DevicePluginStub(channel).ListAndWatch(pb.Empty())
+        assert len(next(lists).devices) == 1
+        # A socket that is moved keeps its process, so this kubelet comes without clearing the directory.
+        with Kubelet(socket_dir / "other") as other:
+            other.socket.replace(kubelet.socket)
+            assert list(lists) == []
+            other.log.wait_for(Refused)
+
+
 def test_a_directory_that_does_not_exist_is_an_error(socket_dir: Path) -> None:
     kubelet = Kubelet(socket_dir / "k")
     with pytest.raises(KubeletError, match="is no directory, so the kubelet's socket"), run_plugin(kubelet, "t4x1"):

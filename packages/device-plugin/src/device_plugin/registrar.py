@@ -13,7 +13,7 @@ from device_plugin.kubelet import KubeletClient
 from device_plugin.listener import Listener, Place
 from device_plugin.metrics import REGISTERED, REGISTERED_AT, REGISTRATION_FAILURES, REGISTRATIONS
 from device_plugin.registration import Pace, Phase, Registration, Seen
-from device_plugin.sockets import accepts, socket_at
+from device_plugin.sockets import SocketFile, accepts, socket_at
 from device_plugin.streams import Streams
 from gpu_core.errors import KubeletError
 from gpu_core.runtime.counters import Counters
@@ -61,6 +61,8 @@ class Registrar:
         self._client = KubeletClient(address.kubelet) if address.kubelet else None
         self._listener: Listener | None = None
         self._registration = Registration(pace=address.pace)
+        # The kubelet's socket by which the resource was registered last.
+        self._accepted: SocketFile | None = None
         self._told = ""
         self._pauses = 0
         self._stopping = False
@@ -78,6 +80,11 @@ class Registrar:
         ok = followed and self._listener is not None
         return Check(name=self._address.resource, ok=ok, reason=self._told or "not served yet")
 
+    @property
+    def running(self) -> bool:
+        """Whether the resource is looked after."""
+        return self._thread.is_alive()
+
     def wake(self) -> None:
         """Look at once: something may have changed."""
         self._changed.set()
@@ -88,7 +95,8 @@ class Registrar:
         self._changed.set()
         if self._client is not None:
             self._client.close()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def close(self) -> None:
         """Stop serving, after `stop`; returns when the socket is gone and every call has ended."""
@@ -151,6 +159,9 @@ class Registrar:
             reason = "nobody accepts connections on it"
             self._move(self._registration.after_failure(Phase.CLOSED, reason, self._clock()))
             return self._registration.wait(self._clock())
+        if self._accepted not in (None, before.kubelet):
+            # Whoever follows the list belongs to the kubelet before this one, which will never read it again.
+            self._streams.end_all()
         failure = client.register(endpoint=self._address.socket.name, resource=self._address.resource)
         if self._stopping:
             return 0.0
@@ -158,6 +169,7 @@ class Registrar:
             self._counters.add(REGISTRATION_FAILURES, resource=self._address.resource)
             self._move(self._registration.after_failure(Phase.REFUSED, failure, self._clock()))
             return self._registration.wait(self._clock())
+        self._accepted = before.kubelet
         self._counters.add(REGISTRATIONS, resource=self._address.resource)
         self._counters.set(REGISTERED_AT, time.time(), resource=self._address.resource)
         self._move(self._registration.after_acceptance(before, self._clock()))

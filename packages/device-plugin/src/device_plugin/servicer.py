@@ -60,15 +60,15 @@ class DevicePlugin(rpc.DevicePluginServicer):
 
     def ListAndWatch(self, request: pb.Empty, context: grpc.ServicerContext) -> Iterator[pb.ListAndWatchResponse]:
         """Send the list now and after every change, until the kubelet goes or we stop."""
-        number = self._streams.begin()
-        if number is None:
-            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "Too many streams are open. Close those not in use.")
         gone = threading.Event()
 
         def over() -> None:
             gone.set()
             self._lists.wake()
 
+        number = self._streams.begin(over)
+        if number is None:
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "Too many streams are open. Close those not in use.")
         try:
             if not context.add_callback(over):
                 return

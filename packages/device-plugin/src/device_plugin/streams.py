@@ -17,6 +17,7 @@ class Streams:
         self._condition = threading.Condition()
         self._opened = 0
         self._sent: dict[int, int] = {}
+        self._ends: dict[int, Callable[[], object]] = {}
 
     @property
     def opened(self) -> int:
@@ -30,14 +31,15 @@ class Streams:
         with self._condition:
             return len(self._sent)
 
-    def begin(self) -> int | None:
-        """Count a new stream and return its number; None when there are too many."""
+    def begin(self, end: Callable[[], object]) -> int | None:
+        """Count a new stream, which `end` ends, and return its number; None when there are too many."""
         with self._condition:
             if len(self._sent) >= MOST:
                 return None
             self._opened += 1
             number = self._opened
             self._sent[number] = 0
+            self._ends[number] = end
         self._changed()
         return number
 
@@ -51,8 +53,16 @@ class Streams:
         """Forget a stream."""
         with self._condition:
             self._sent.pop(number, None)
+            self._ends.pop(number, None)
             self._condition.notify_all()
         self._changed()
+
+    def end_all(self) -> None:
+        """Let every stream that is open now end; those that open meanwhile stay."""
+        with self._condition:
+            ends = tuple(self._ends.values())
+        for end in ends:
+            end()
 
     def wait_sent(self, version: int, timeout: float) -> bool:
         """Wait until every open stream has handed over this version or a later one; tell whether they have."""
