@@ -55,8 +55,9 @@ class Plugins:
 
     def apply(self, wanted: Mapping[str, Serving]) -> None:
         """Serve exactly these resources: those that stay keep their socket and their streams."""
-        kept = {name: plugin for name, plugin in self._plugins.items() if name in wanted}
-        gone = {name: plugin for name, plugin in self._plugins.items() if name not in wanted}
+        # One that nobody looks after any more, which only a fault of ours can bring about, is replaced.
+        kept = {name: plugin for name, plugin in self._plugins.items() if name in wanted and plugin.running}
+        gone = {name: plugin for name, plugin in self._plugins.items() if name not in kept}
         fresh = {name: self._new(serving) for name, serving in sorted(wanted.items()) if name not in kept}
         self._plugins = dict(sorted({**kept, **fresh}.items()))
         for name, plugin in kept.items():

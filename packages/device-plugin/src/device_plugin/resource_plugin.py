@@ -37,6 +37,7 @@ class ResourcePlugin:
         self._serving = serving
         self._health = health
         self._lock = threading.Lock()
+        self._withdrawn = False
         self._lists: Published[Listing] = Published(listing(serving.resource, health()))
         self._streams = Streams(self._wake)
         servicer = DevicePlugin(
@@ -47,6 +48,11 @@ class ResourcePlugin:
     def start(self) -> None:
         """Begin to serve and to register."""
         self._registrar.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether somebody looks after the socket and the registration."""
+        return self._registrar.running
 
     @property
     def serving(self) -> Serving:
@@ -72,7 +78,8 @@ class ResourcePlugin:
         """Send the list to all streams if the health of a device has changed."""
         # Under the lock, so that the list made from the newest book is also the last one published.
         with self._lock:
-            self._lists.publish(listing(self._serving.resource, self._health()))
+            if not self._withdrawn:
+                self._lists.publish(listing(self._serving.resource, self._health()))
 
     def kubelet_changed(self) -> None:
         """Look at the kubelet's socket and our own at once."""
@@ -81,6 +88,7 @@ class ResourcePlugin:
     def withdraw(self) -> None:
         """Tell every stream that the resource has no devices any more, then stop."""
         with self._lock:
+            self._withdrawn = True
             self._lists.publish(())
         self._streams.wait_sent(self._lists.current()[0], _FAREWELL)
         self.stop()
