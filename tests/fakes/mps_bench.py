@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from fakes.mps_tools import MpsTools
+from fakes.mps_tools import MpsTools, is_running
 from gpu_core.config.load import load
 from gpu_core.config.programs import MPS_CONTROL_DAEMON
-from gpu_core.mps import MpsRoot
+from gpu_core.mps import DaemonPlan, MpsRoot, SharedGpu
 from gpu_core.runtime.counters import Counters, Metric
 from gpu_core.runtime.logs import configure
 from gpu_core.runtime.process import Completed, run
@@ -24,6 +29,7 @@ from mps_control_daemon.commands import Command
 from mps_control_daemon.daemon import Machine
 from mps_control_daemon.hardware import opener
 
+PROGRAM = Path(sys.executable).parent / "mps-control-daemon"
 IDLE = Actions()
 RELOAD = Actions(reload=("SIGHUP",))
 NODE = """
@@ -31,6 +37,19 @@ gpus:
   - {name: NVIDIA L40S, uuid: GPU-0, memory: 40000, compute_capability: "8.9"}
   - {name: NVIDIA A10, uuid: GPU-1, memory: 20000, compute_capability: "8.6"}
 """
+
+PLAN = DaemonPlan(
+    resource="nvidia.com/gpu",
+    gpus=(SharedGpu(uuid="GPU-0", memory_limit=10_000), SharedGpu(uuid="GPU-1", memory_limit=5_000)),
+    replicas=4,
+    active_thread_percentage=25.0,
+)
+LIMITS = [
+    "set_default_device_pinned_mem_limit 0 10000M",
+    "set_default_device_pinned_mem_limit 1 5000M",
+    "set_default_active_thread_percentage 25",
+]
+"""What NODE needs with the config of `sharing()`."""
 
 
 def sharing(replicas: int = 4, **more: Any) -> dict[str, Any]:
@@ -141,3 +160,33 @@ def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     while not condition():
         assert time.monotonic() < end, "it does not come true"
         time.sleep(0.02)
+
+
+def kill(pid: int) -> None:
+    """End a daemon as nothing else can, and wait for that."""
+    os.kill(pid, signal.SIGKILL)
+    eventually(lambda: not is_running(pid))
+
+
+def command(bench: Bench, *argv: str) -> list[str]:
+    """Return the command line of the program on the same node."""
+    return [
+        str(PROGRAM),
+        f"--simulated-node={bench.node}",
+        f"--mps-root-ctr={bench.directory}",
+        f"--config-file={bench.config_file}",
+        *argv,
+    ]
+
+
+@contextmanager
+def program(bench: Bench) -> Iterator[subprocess.Popen[bytes]]:
+    """Run the program itself on the same node; its standard output goes to a file `output`."""
+    output = bench.config_file.with_name("output")
+    with output.open("ab") as stream:
+        process = subprocess.Popen(command(bench), stdout=stream, stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()

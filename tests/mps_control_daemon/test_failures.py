@@ -176,7 +176,7 @@ def test_a_daemon_that_hangs_is_replaced(bench: Bench, tools: MpsTools) -> None:
         bench.after(10)
         app.act(IDLE)
     assert "nvidia-cuda-mps-control did not end within" in bench.logged(level="error")[0]["reason"]
-    bench.timeout = 2.0
+    bench.timeout = 1.5
     bench.after(1)
     app.act(IDLE)
     assert [is_running(pid) for pid in tools.pids] == [False, True]

@@ -5,44 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from fakes.mps_bench import Bench, eventually, sharing
+from fakes.mps_bench import PROGRAM, Bench, command, eventually, program, sharing
 from fakes.mps_tools import MpsTools, is_running
-
-PROGRAM = Path(sys.executable).parent / "mps-control-daemon"
 
 
 @pytest.fixture
 def bench(tmp_path: Path, tools: MpsTools) -> Bench:
     return Bench(tmp_path, tools)
-
-
-def command(bench: Bench, *argv: str) -> list[str]:
-    return [
-        str(PROGRAM),
-        f"--simulated-node={bench.node}",
-        f"--mps-root-ctr={bench.directory}",
-        f"--config-file={bench.config_file}",
-        *argv,
-    ]
-
-
-@contextmanager
-def program(bench: Bench) -> Iterator[subprocess.Popen[bytes]]:
-    output = bench.config_file.with_name("output")
-    with output.open("ab") as stream:
-        process = subprocess.Popen(command(bench), stdout=stream, stderr=subprocess.DEVNULL)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
 
 
 def is_ready(bench: Bench) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from device_plugin.mps import Seen, obstacle, unusable
 from gpu_core.errors import ProcessError
 from gpu_core.mps import CONTROL, HEALTH_QUESTION, DaemonPlan, MpsRoot, digest, illness
+from gpu_core.runtime.config_file import DirectoriesWatch
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.process import run
 
@@ -27,7 +28,8 @@ class MpsWatch:
     """Follows the daemons of the plans that it was given last. `ready` may be called from any thread.
 
     `root` is the shared MPS directory as we see it. `tell` is given every GPU that cannot be used though its resource
-    is served, each with the reason, whenever these may have changed.
+    is served, each with the reason, whenever these may have changed. `stirred` is called when a daemon has left another
+    mark, for those who wait until it is ready.
     """
 
     def __init__(
@@ -35,12 +37,14 @@ class MpsWatch:
         root: MpsRoot,
         tell: Callable[[Mapping[str, str]], object],
         *,
+        stirred: Callable[[], object],
         interval: float = INTERVAL,
         patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._root = root
         self._tell = tell
+        self._stirred = stirred
         self._interval = interval
         self._patience = patience
         self._clock = clock
@@ -52,6 +56,7 @@ class MpsWatch:
         self._stopping = False
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
+        self._marks: DirectoriesWatch | None = None
 
     def follow(self, plans: tuple[DaemonPlan, ...]) -> None:
         """Go by these plans from now on."""
@@ -62,6 +67,8 @@ class MpsWatch:
         if plans and self._thread is None:
             self._thread = threading.Thread(target=self._run, name="mps-watch", daemon=True)
             self._thread.start()
+            self._marks = DirectoriesWatch(self._directories, self._changed)
+            self._marks.start()
         # Other plans may make of what is known something else.
         self._wake.set()
 
@@ -91,6 +98,8 @@ class MpsWatch:
         self._wake.set()
         if self._thread is not None:
             self._thread.join()
+        if self._marks is not None:
+            self._marks.stop()
 
     def _run(self) -> None:
         while True:
@@ -104,6 +113,16 @@ class MpsWatch:
                     self._note(plan, unusable(plan, self._digest(), self._look(plan)))
             if self._stopping:
                 return
+
+    def _directories(self) -> tuple[Path, ...]:
+        """Return where marks are, and the directories above, as those of a resource are made when its daemon starts."""
+        top = Path(self._root.path)
+        below = [directory for name in self._plans for directory in Path(self._root.started(name)).parents]
+        return (top, *(directory for directory in below if directory.is_relative_to(top)))
+
+    def _changed(self) -> None:
+        self._wake.set()
+        self._stirred()
 
     def _note(self, plan: DaemonPlan, reasons: Mapping[str, str]) -> None:
         with self._lock:

@@ -60,7 +60,7 @@ class Node:
         self._counters = counters
         self._managed: Inventory | None = None
         self._health = NodeHealth(rules, changed=self._refresh, counters=counters, observers=observers, clock=clock)
-        self._mps = MpsWatch(places.mps, self._health.unshareable)
+        self._mps = MpsWatch(places.mps, self._health.unshareable, stirred=self.kubelet_changed)
         self._plugins = Plugins(places.kubelet, self._book, ready=self._mps.ready, counters=counters)
         # The config may change, and the driver's root with it.
         self._hardware = Hardware(lambda: source.open(self._config), source.bound, counters=counters)
@@ -88,8 +88,8 @@ class Node:
         before, self._config = self._config, config
         if _opening(before) != _opening(config):
             self._hardware.close()
-        elif before.health.probe_interval != config.health.probe_interval or self._health.book.rules != rules:
-            # The next `serve` watches again, by the new rules.
+        elif before.health.probe_interval != config.health.probe_interval or not rules.checks:
+            # The next `serve` watches again where that is wanted.
             self._hardware.unwatch()
         self._health.rules(rules)
 
