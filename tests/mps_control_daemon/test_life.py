@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import gpu_core.devices
 from fakes.mps_bench import IDLE, LIMITS, PLAN, Bench, sharing
 from fakes.mps_tools import MpsTools, is_running
 from gpu_core.errors import MpsError, SuiteError
@@ -14,6 +15,8 @@ from gpu_core.mps import digest
 from gpu_core.mps.marks import read
 from gpu_core.runtime.supervise import Actions
 from mps_control_daemon.metrics import READ_FAILURES, UP
+
+NODES = Path(gpu_core.devices.__file__).parent / "nodes"
 
 
 @pytest.fixture
@@ -103,6 +106,9 @@ def test_a_missing_directory_ends_the_program(bench: Bench) -> None:
             "gpus: [{model: A100-SXM4-40GB, mig: {enabled: true, devices: [1g.5gb x2]}}]\n",
             "holds the MIG devices MIG-.*, MIG-",
             id="MIG devices",
+        ),
+        pytest.param(
+            sharing(), NODES.joinpath("jetson.yaml").read_text(), "GPUs have no UUIDs", id="a platform without UUIDs"
         ),
     ],
 )

@@ -13,7 +13,7 @@ from core.mps.sharing import MIB, TWO, ampere, entry, node_of, plan_of, plans_of
 from core.resources.asking import config_of, mps, time_slicing
 from core.resources.building import LOST, mig_gpu
 from gpu_core.config.model import ResourcePattern
-from gpu_core.devices.model import Gpu, Inventory, Platform
+from gpu_core.devices.model import Gpu, Platform
 from gpu_core.errors import MpsError, SuiteError
 from gpu_core.mps import DaemonPlan, MpsRoot, SharedGpu, max_clients, plan_daemons, unlimited_gpus
 from gpu_core.resources.device_map import build_resources
@@ -127,21 +127,15 @@ def test_volta_and_newer_take_48_clients(capability: tuple[int, int] | None, mos
         plans_of(node_of(gpu), entry(replicas=most + 1))
 
 
-@pytest.mark.parametrize(
-    ("node", "says"),
-    [
-        pytest.param(
-            node_of(mig_gpu(0, "1g.5gb", "1g.5gb")),
-            "holds the MIG devices MIG-0-0, MIG-0-1",
-            id="MIG devices are named",
-        ),
-        pytest.param(node_of(platform=Platform.TEGRA), "GPUs have no UUIDs", id="so is a platform without UUIDs"),
-    ],
-)
-def test_what_mps_cannot_share_is_refused(node: Inventory, says: str) -> None:
+def test_mig_devices_are_refused_by_name() -> None:
     config = config_of(sharing=mps(entry()), mig="single")
-    with pytest.raises(SuiteError, match=says):
-        plan_daemons(build_resources(node, config)[0], config)
+    with pytest.raises(SuiteError, match="holds the MIG devices MIG-0-0, MIG-0-1"):
+        build_resources(node_of(mig_gpu(0, "1g.5gb", "1g.5gb")), config)
+
+
+def test_the_device_of_a_platform_without_uuids_is_planned_for_without_limits() -> None:
+    (plan,) = plans_of(node_of(platform=Platform.TEGRA), entry())
+    assert plan == plan_of("tegra", limit=None)
 
 
 def test_mig_devices_are_refused_by_the_plan_too() -> None:

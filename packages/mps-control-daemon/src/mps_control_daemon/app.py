@@ -13,7 +13,7 @@ from gpu_core.config.load import Loaded
 from gpu_core.config.settings import MpsSettings
 from gpu_core.config.words import LogFormat, SharingStrategy
 from gpu_core.devices.filter import apply as without_unmanaged
-from gpu_core.devices.model import Inventory
+from gpu_core.devices.model import Inventory, Platform
 from gpu_core.errors import HardwareError, MpsError, SuiteError
 from gpu_core.mps import MpsRoot, plan_daemons, unlimited_gpus
 from gpu_core.resources.device_map import build_resources
@@ -185,6 +185,11 @@ class App:
             return False
         resources, warnings = build_resources(inventory, loaded.config)
         plans = plan_daemons(resources, loaded.config)
+        if plans and inventory.platform is not Platform.NVML:
+            raise MpsError(
+                f"{plans[0].resource} cannot be shared through MPS: on this platform ({inventory.platform}) GPUs have "
+                "no UUIDs by which a daemon could be given its own. Use time slicing."
+            )
         lost = {gpu.uuid for gpu in inventory.gpus if not gpu.usable}
         self._fleet.apply(plans, lost=lost, strictly=strictly)
         warnings += tuple(

@@ -54,8 +54,9 @@ class DaemonPlan:
 def plan_daemons(resources: Iterable[Resource], config: Config) -> tuple[DaemonPlan, ...]:
     """Return one plan for each shared resource, sorted by name; nothing unless MPS is the sharing strategy.
 
-    GPUs that cannot be read are left out: CUDA would not show a daemon what comes behind them. Raises MpsError when a
-    shared resource holds devices that MPS cannot share, or more replicas than a GPU takes clients.
+    GPUs that cannot be read are left out: CUDA would not show a daemon what comes behind them. The one device of
+    platforms without UUIDs is planned for, since another daemon than ours may serve it. Raises MpsError when a shared
+    resource holds MIG devices, or more replicas than a GPU takes clients.
     """
     if config.sharing.strategy is not SharingStrategy.MPS:
         return ()
@@ -112,13 +113,10 @@ def _check_shareable(resource: Resource, device: Device) -> None:
             f"{resource.name} cannot be shared through MPS: it holds the MIG devices {', '.join(migs)}. Use time "
             "slicing for MIG devices, or turn MIG off on these GPUs."
         )
-    if device.gpu is None:
-        raise MpsError(
-            f"{resource.name} cannot be shared through MPS: on this platform GPUs have no UUIDs by which a daemon "
-            "could be given its own. Use time slicing."
-        )
+    if device.gpu is None or not device.gpu.usable:
+        return
     most = max_clients(device.gpu.compute_capability)
-    if device.gpu.usable and device.replicas > most:
+    if device.replicas > most:
         raise MpsError(
             f"{resource.name} asks for {device.replicas} replicas of GPU {device.index} ({device.uuid}), which takes "
             f"{most} MPS clients. Lower `replicas` to {most} or less."
