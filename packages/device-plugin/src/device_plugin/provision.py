@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from device_plugin.allocate import Rules, rules_for
@@ -19,6 +19,7 @@ from gpu_core.config.model import Config
 from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.devices.model import Inventory
+from gpu_core.errors import CdiError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +35,18 @@ def provide(
 ) -> Provisions:
     """Look what there is, write the CDI specifications if they are asked for, and return the rules.
 
-    Raises ResourceError for a missing IMEX channel that is required, CdiError for specifications that cannot be made.
+    Raises ResourceError for a missing IMEX channel that is required, and CdiError for specifications that cannot be
+    made when containers hear of their devices in no other way; otherwise the other ways go on, with a warning.
     """
     channels, warnings = imex_channels(config.imex, seen_dev_root(config), source.exists)
     written: tuple[CdiClass, ...] = ()
     if asks_for_cdi(config):
-        specs = node_specs(inventory, _request(config, settings, channels, simulated=source.simulated))
-        written = write_specs(specs, cdi_directory)
+        try:
+            specs = node_specs(inventory, _request(config, settings, channels, simulated=source.simulated))
+            written = write_specs(specs, cdi_directory)
+        except CdiError as error:
+            config = without_cdi(config, error)
+            warnings = (*warnings, f"{error} Containers are told of their devices without CDI until that works.")
     rules = rules_for(
         config,
         control_nodes=control_nodes(inventory.platform, source.exists),
@@ -59,6 +65,15 @@ def node_specifications(config: Config, settings: PluginSettings, source: NodeSo
         backend.close()
     channels, _ = imex_channels(config.imex, seen_dev_root(config), source.exists)
     return node_specs(inventory, _request(config, settings, channels, simulated=source.simulated))
+
+
+def without_cdi(config: Config, error: CdiError) -> Config:
+    """Return the config with its other strategies alone; raise `error` when it has none."""
+    plugin = config.flags.plugin
+    others = tuple(strategy for strategy in plugin.device_list_strategy if not strategy.is_cdi)
+    if not others:
+        raise error
+    return replace(config, flags=replace(config.flags, plugin=replace(plugin, device_list_strategy=others)))
 
 
 def seen_dev_root(config: Config) -> str:
