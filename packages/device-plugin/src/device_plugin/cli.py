@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+from device_plugin.doctor.command import DOCTOR
 from device_plugin.show_cdi import CDI
+from device_plugin.status import STATUS
 from gpu_core.command import run_program
 from gpu_core.config.programs import DEVICE_PLUGIN
 
@@ -16,4 +18,4 @@ def main() -> None:
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     from device_plugin.serve import run  # noqa: PLC0415
 
-    sys.exit(run_program(DEVICE_PLUGIN, sys.argv[1:], os.environ, run, subcommands=[CDI]))
+    sys.exit(run_program(DEVICE_PLUGIN, sys.argv[1:], os.environ, run, subcommands=[STATUS, DOCTOR, CDI]))

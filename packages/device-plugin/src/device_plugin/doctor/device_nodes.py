@@ -1,0 +1,74 @@
+"""The device nodes of driver and GPUs: whether they are there, are what they should be, and may be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from device_plugin.allocate import IMEX_CHANNEL_NODE
+from device_plugin.doctor.finding import Finding, ok, problem, warning
+from device_plugin.doctor.scene import Scene
+from gpu_core.devices.model import Platform
+
+CHECK = "device nodes"
+_NEEDED = ("/dev/nvidiactl", "/dev/nvidia-uvm")
+_USEFUL = ("/dev/nvidia-uvm-tools", "/dev/nvidia-modeset")
+
+
+def device_nodes(scene: Scene) -> Iterator[Finding]:
+    """Look at the nodes that containers will need."""
+    inventory = scene.driver.inventory
+    if scene.simulated or (inventory is not None and inventory.platform is not Platform.NVML):
+        return
+    needed = list(_NEEDED)
+    if inventory is not None:
+        needed += [f"/dev/nvidia{gpu.minor}" for gpu in inventory.gpus if gpu.minor is not None]
+    found = list(_judged(scene, needed))
+    yield from found
+    missing = [path for path in _USEFUL if not scene.own.path(path).exists()]
+    if missing:
+        yield warning(
+            CHECK,
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not there.",
+            "CUDA works; profilers (uvm-tools) or graphics (modeset) may not.",
+            "Run `nvidia-modprobe -u -m` on the node, if you need them.",
+        )
+    if not found:
+        yield ok(CHECK, f"{len(needed)} device nodes are there and may be used.")
+    for channel in scene.config.imex.channel_ids:
+        path = IMEX_CHANNEL_NODE.format(channel)
+        if not scene.machine.character_device(scene.own.path(path)):
+            judge = problem if scene.config.imex.required else warning
+            yield judge(
+                CHECK,
+                f"The IMEX channel {path} is not there.",
+                "Containers do not get it" + (", and the plugin ends." if scene.config.imex.required else "."),
+                "Start the nvidia-imex service on the node, with this channel in its configuration.",
+            )
+
+
+def _judged(scene: Scene, paths: list[str]) -> Iterator[Finding]:
+    for path in paths:
+        seen: Path = scene.own.path(path)
+        if not seen.exists():
+            yield problem(
+                CHECK,
+                f"{path} is not there.",
+                "Containers cannot use a GPU without it." if path in _NEEDED else "No container can use this GPU.",
+                "Run `nvidia-modprobe -u -c 0` or `nvidia-smi` as root on the node, which make the nodes; in a "
+                "container, use the NVIDIA runtime or mount /dev.",
+            )
+        elif not scene.machine.character_device(seen):
+            yield problem(
+                CHECK,
+                f"{path} is no character device.",
+                "Something else was created in its place, as by a bind mount of a path that did not exist.",
+                "Remove it on the node and run `nvidia-modprobe -u -c 0`.",
+            )
+        elif not scene.machine.may(seen, write=True):
+            yield problem(
+                CHECK,
+                f"{path} may not be opened.",
+                "The driver cannot be used from here.",
+                "Check the mode of the node (the driver's default is 0666) and the device cgroup of the container.",
+            )

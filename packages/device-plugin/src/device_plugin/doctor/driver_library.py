@@ -1,0 +1,165 @@
+"""The driver's management library: where it is, whether it loads, and whether it fits the kernel's driver."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from device_plugin.doctor.finding import Finding, ok, problem, skipped, warning
+from device_plugin.doctor.scene import Scene
+from gpu_core.devices.model import Platform
+from gpu_core.devices.nvml_library import DIRECTORIES, LIBRARY
+from gpu_core.errors import DriverMissingError, NvmlCallError
+
+CHECK = "driver library"
+VERSIONS = "driver versions"
+ANSWER = "driver"
+
+_KERNEL = "/proc/driver/nvidia/version"
+_KERNEL_VERSION = re.compile(r"Kernel Module.*?\s(\d+\.\d+(?:\.\d+)?)\s")
+_FILE_VERSION = re.compile(r"\.so\.(\d+\.\d+(?:\.\d+)?)$")
+
+_CODES = {
+    "DRIVER_NOT_LOADED": (
+        "The kernel has no NVIDIA driver at work.",
+        "Run `modprobe nvidia` on the node; after a kernel update, build the driver anew. `dmesg` tells more.",
+    ),
+    "LIB_RM_VERSION_MISMATCH": (
+        "The library and the kernel's driver are of different versions, as after an update without a restart.",
+        "Restart the node, or unload the driver's modules with `rmmod` and load them again with `modprobe nvidia`.",
+    ),
+    "NO_PERMISSION": (
+        "This process may not use the driver's device nodes.",
+        "Run privileged or with the NVIDIA runtime, and check the device cgroup of the container.",
+    ),
+    "TIMEOUT": (
+        "A call into the driver does not return; programs that use GPUs hang too.",
+        "Look into `dmesg` for XIDs; most often only a restart of the node helps.",
+    ),
+}
+
+
+def library(scene: Scene) -> Iterator[Finding]:
+    """Look for the library, and say whether the driver answers through it."""
+    if scene.simulated:
+        yield skipped(CHECK, f"The GPUs are simulated ({scene.settings.simulated_node}); no driver is needed.")
+        return
+    present = tuple(_places(scene))
+    for link in present:
+        if not link.exists():
+            yield problem(
+                CHECK,
+                f"{link} is a link to {link.readlink()}, which is not there.",
+                "The driver was removed or updated in part, or only a part of it is mounted.",
+                "Install the driver again on the node, and mount the whole driver root.",
+            )
+    error = scene.driver.error
+    if isinstance(error, DriverMissingError):
+        yield problem(
+            CHECK,
+            str(error),
+            "No GPU of this node can be seen from here.",
+            "On the host: install the driver. In a container: use the NVIDIA runtime (runtimeClassName: nvidia), or "
+            "mount the driver's root at --driver-root-ctr-path.",
+        )
+        return
+    found = [str(path) for path in present if path.exists()]
+    yield ok(CHECK, f"{LIBRARY} was found: {', '.join(found) if found else 'by the loader'}.")
+
+
+def answer(scene: Scene) -> Iterator[Finding]:
+    """Say whether the driver starts, and what it says of the GPUs."""
+    error, inventory = scene.driver.error, scene.driver.inventory
+    if isinstance(error, DriverMissingError):
+        return
+    if error is not None:
+        code = error.code if isinstance(error, NvmlCallError) else ""
+        default = ("The driver does not work.", "Run `nvidia-smi` on the node to see what it says there.")
+        meaning, step = _CODES.get(code, default)
+        yield problem(ANSWER, str(error), meaning, step)
+        return
+    if inventory is None:
+        return
+    for gone in inventory.unreadable:
+        yield problem(
+            ANSWER,
+            f"GPU {gone.index} cannot be read: {gone.fault}.",
+            "This GPU is not served; the others are.",
+            "Reset it with `nvidia-smi -r -i <index>` or restart the node; look into `dmesg` for its XID.",
+        )
+    for gpu in inventory.gpus:
+        if gpu.faults:
+            yield problem(
+                ANSWER,
+                f"GPU {gpu.index} ({gpu.uuid}) can be read only in part: {gpu.faults[0]}.",
+                "It is reported as unhealthy; no container gets it.",
+                "Reset it with `nvidia-smi -r -i <index>` or restart the node; look into `dmesg` for its XID.",
+            )
+    usable = [gpu for gpu in inventory.gpus if gpu.usable]
+    if usable:
+        names = sorted({gpu.name or "unknown product" for gpu in usable})
+        version = inventory.driver_version or "of unknown version"
+        yield ok(ANSWER, f"The driver {version} answers: {len(usable)} GPUs that can be used ({', '.join(names)}).")
+    elif not inventory.gpus and not inventory.unreadable:
+        yield problem(
+            ANSWER,
+            "The driver answers, and it has no GPU.",
+            "There is nothing to serve on this node.",
+            "Check with `lspci -d 10de:` that the kernel sees the GPUs and which driver holds them; GPUs held by "
+            "vfio-pci are for virtual machines.",
+        )
+
+
+def versions(scene: Scene) -> Iterator[Finding]:
+    """Compare the versions of the library and of the kernel's driver."""
+    if scene.simulated or (scene.driver.inventory is not None and scene.driver.inventory.platform is not Platform.NVML):
+        return
+    file = scene.own.path(_KERNEL)
+    try:
+        text = file.read_text("utf-8", "replace")
+    except OSError:
+        yield problem(
+            VERSIONS,
+            f"{_KERNEL} is not there.",
+            "The kernel's NVIDIA driver is not loaded.",
+            "Run `modprobe nvidia` on the node, and look into `dmesg` if that fails.",
+        )
+        return
+    match = _KERNEL_VERSION.search(text)
+    kernel = match[1] if match else "unknown"
+    files = {_version(path) for path in _places(scene) if path.exists()} - {None}
+    if kernel != "unknown" and files and kernel not in files:
+        yield problem(
+            VERSIONS,
+            f"The kernel's driver is {kernel}, the library is {', '.join(sorted(filter(None, files)))}.",
+            *_CODES["LIB_RM_VERSION_MISMATCH"],
+        )
+    elif len(files) > 1:
+        yield warning(
+            VERSIONS,
+            f"There are libraries of several versions: {', '.join(sorted(filter(None, files)))}.",
+            "Which one a program gets depends on where it looks; a container may get the wrong one.",
+            "Remove the driver packages that are not in use.",
+        )
+    else:
+        yield ok(VERSIONS, f"The kernel's driver is {kernel}; the library {'fits' if files else 'has no version'}.")
+
+
+def _places(scene: Scene) -> Iterator[Path]:
+    """Give the libraries and links of that name in the driver root and in our own."""
+    roots = dict.fromkeys((scene.driver_root, scene.own.root))
+    seen = set()
+    for root in roots:
+        for directory in DIRECTORIES:
+            path = root / directory.lstrip("/") / LIBRARY
+            # /lib may be a link to /usr/lib.
+            key = path.parent.resolve() / path.name
+            if (path.is_symlink() or path.exists()) and key not in seen:
+                seen.add(key)
+                yield path
+
+
+def _version(path: Path) -> str | None:
+    match = _FILE_VERSION.search(path.resolve().name)
+    return match[1] if match else None

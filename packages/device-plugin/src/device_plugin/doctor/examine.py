@@ -1,0 +1,45 @@
+"""All checks, in the order in which their findings are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from device_plugin.doctor.cdi import cdi
+from device_plugin.doctor.configuration import configuration
+from device_plugin.doctor.device_nodes import device_nodes
+from device_plugin.doctor.driver_library import answer, library, versions
+from device_plugin.doctor.finding import Finding
+from device_plugin.doctor.kubelet import kubelet, plugin_sockets, pod_resources
+from device_plugin.doctor.mig import mig
+from device_plugin.doctor.mps import mps
+from device_plugin.doctor.permissions import permissions, reports
+from device_plugin.doctor.platform_facts import platform
+from device_plugin.doctor.resources import resources
+from device_plugin.doctor.runtime import runtime
+from device_plugin.doctor.scene import Scene
+
+Check = Callable[[Scene], Iterable[Finding]]
+
+CHECKS: tuple[Check, ...] = (
+    configuration,
+    platform,
+    library,
+    versions,
+    answer,
+    device_nodes,
+    mig,
+    resources,
+    permissions,
+    kubelet,
+    plugin_sockets,
+    pod_resources,
+    runtime,
+    cdi,
+    mps,
+    reports,
+)
+
+
+def examine(scene: Scene) -> tuple[Finding, ...]:
+    """Return everything that was found."""
+    return tuple(finding for check in CHECKS for finding in check(scene))

@@ -1,0 +1,71 @@
+"""Whether this process may do what the plugin has to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from device_plugin.doctor.finding import Finding, ok, skipped, warning
+from device_plugin.doctor.scene import Scene
+from gpu_core.config.words import DeviceListStrategy
+
+CHECK = "permissions"
+REPORTS = "cluster reports"
+
+_STATUS = "/proc/self/status"
+_FIELD = re.compile(r"^(Uid|CapEff):\s*(\S+)", re.MULTILINE)
+_SYS_ADMIN = 21
+_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105  Where one is found.
+
+
+def permissions(scene: Scene) -> Iterator[Finding]:
+    """Look at our user and capabilities."""
+    try:
+        facts = dict(_FIELD.findall(scene.own.path(_STATUS).read_text("utf-8")))
+        user, capabilities = int(facts["Uid"]), int(facts["CapEff"], 16)
+    except (OSError, KeyError, ValueError):
+        yield skipped(CHECK, f"{_STATUS} cannot be read.")
+        return
+    inventory = scene.driver.inventory
+    partitioned = inventory is not None and any(gpu.mig_enabled for gpu in inventory.gpus)
+    volumes = DeviceListStrategy.VOLUME_MOUNTS in scene.strategies
+    if user != 0:
+        yield warning(
+            CHECK,
+            f"This process runs as user {user}.",
+            "The kubelet's device plugin directory belongs to root, so the plugin cannot serve as this user.",
+            "Run as root: `sudo nvidia-device-plugin doctor` on the host, or runAsUser: 0.",
+        )
+    if (partitioned or volumes) and not capabilities >> _SYS_ADMIN & 1:
+        reason = "MIG devices are monitored" if partitioned else "volume mounts are used"
+        yield warning(
+            CHECK,
+            f"The capability SYS_ADMIN is missing, and {reason}.",
+            "Health events of MIG devices may not be received, and the runtime may not give us all GPUs.",
+            "Give the container SYS_ADMIN; the chart does where MIG or volume mounts are possible.",
+        )
+    elif user == 0:
+        yield ok(CHECK, "This process runs as root.")
+
+
+def reports(scene: Scene) -> Iterator[Finding]:
+    """Look whether the cluster can be reached for Events and the node condition."""
+    settings = scene.settings
+    if not settings.node_events and not settings.node_condition:
+        return
+    if not settings.node_name:
+        yield warning(
+            REPORTS,
+            "Events or a node condition are asked for, and the node has no name.",
+            "The plugin ends at its start.",
+            "Give the name with --node-name or NODE_NAME; the chart does.",
+        )
+    elif not settings.kubeconfig and not scene.own.path(_TOKEN).exists():
+        yield warning(
+            REPORTS,
+            "Events or a node condition are asked for, and there is no service account and no kubeconfig.",
+            "Nothing is reported to the cluster.",
+            "Mount the service account's token (automountServiceAccountToken), or give --kubeconfig.",
+        )
+    else:
+        yield ok(REPORTS, f"Health is reported on the node {settings.node_name}.")

@@ -1,0 +1,43 @@
+"""What would be served: the resources that config and GPUs come to. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from device_plugin.doctor.finding import Finding, ok, problem, warning
+from device_plugin.doctor.scene import Scene
+from device_plugin.plan import plan_node
+from gpu_core.devices.filter import apply as without_unmanaged
+from gpu_core.errors import SuiteError
+
+CHECK = "resources"
+
+
+def resources(scene: Scene) -> Iterator[Finding]:
+    """Say what would be served, or why nothing."""
+    inventory = scene.driver.inventory
+    if inventory is None or scene.refused:
+        return
+    managed = without_unmanaged(inventory, scene.config.devices)
+    try:
+        plan = plan_node(managed, scene.config)
+    except SuiteError as error:
+        yield problem(
+            CHECK,
+            str(error),
+            "The plugin ends at its start with this config on this node.",
+            "Change the config, or how the GPUs are partitioned.",
+        )
+        return
+    for text in plan.warnings:
+        yield warning(CHECK, text, "The plugin runs, and does not do all that was asked.", "Change the config.")
+    if plan.resources:
+        served = ", ".join(f"{len(resource.devices)} {resource.name}" for resource in plan.resources)
+        yield ok(CHECK, f"Would be served: {served}.")
+    elif inventory.gpus:
+        yield problem(
+            CHECK,
+            "There are GPUs, and nothing would be served.",
+            "The config leaves all of them out, or MIG is on without MIG devices.",
+            "Check `devices.include` and `devices.exclude`, `resources`, and the MIG strategy.",
+        )

@@ -1,0 +1,87 @@
+"""What `status` shows: the devices of each resource, their health, and which pods hold them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpu_core.page.frame import ago
+
+_COLUMNS = ("RESOURCE", "GPU", "DEVICE", "PRODUCT", "HEALTH", "FREE", "HELD BY")
+
+
+def with_holders(document: Mapping[str, Any], holders: Mapping[tuple[str, str], str] | None) -> dict[str, Any]:
+    """Return the document with the pods of each device; None says that they are not known."""
+    if holders is None:
+        return dict(document)
+    resources = [
+        {
+            **resource,
+            "devices": [
+                {
+                    **device,
+                    "heldBy": {
+                        id_: holders[resource["name"], id_]
+                        for id_ in device["ids"]
+                        if (resource["name"], id_) in holders
+                    },
+                }
+                for device in resource["devices"]
+            ],
+        }
+        for resource in document["resources"]
+    ]
+    return {**document, "resources": resources}
+
+
+def as_text(document: Mapping[str, Any], notes: Sequence[str]) -> str:
+    """Return the table, under what is missing and above the notes."""
+    lines = []
+    if "program" in document:
+        node = f" on {document['node']}" if document.get("node") else ""
+        state = "ready" if document.get("ready") else "not ready"
+        lines.append(f"{document['program']} {document['version']}{node}: {state}")
+    lines += [f"  {check['name']}: {check['reason']}" for check in document["checks"] if not check["ok"]]
+    lines += [""] if lines else []
+    rows = [row for resource in document["resources"] for row in _rows(resource, document.get("time"))]
+    lines += _aligned([_COLUMNS, *rows]) if rows else ["No device is served."]
+    lines += ["", *notes] if notes else []
+    return "\n".join(lines) + "\n"
+
+
+def _rows(resource: Mapping[str, Any], now: float | None) -> list[tuple[str, ...]]:
+    return [
+        (
+            resource["name"],
+            str(device.get("index", "-")),
+            device["uuid"],
+            device.get("product") or "-",
+            _health(device, now),
+            _free(device),
+            ", ".join(sorted(set(device["heldBy"].values()))) or "-" if "heldBy" in device else "?",
+        )
+        for device in resource["devices"]
+    ]
+
+
+def _health(device: Mapping[str, Any], now: float | None) -> str:
+    if device["healthy"]:
+        return "healthy"
+    if "reason" not in device:
+        return "unhealthy"
+    since = "" if now is None else f" ({ago(now - device['since'])})"
+    return f"unhealthy: {device['reason']}{since}"
+
+
+def _free(device: Mapping[str, Any]) -> str:
+    """Return how many shares of how many are free."""
+    total = len(device["ids"])
+    if "heldBy" not in device:
+        return f"?/{total}"
+    free = total - len(device["heldBy"]) if device["healthy"] else 0
+    return f"{free}/{total}"
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -1,0 +1,146 @@
+"""Drivers, device nodes and MIG that are broken in one way each: the doctor names it."""
+
+from __future__ import annotations
+
+import pytest
+
+from device_plugin.doctor.finding import Level
+from fakes.broken_nodes import Break, assert_named, failing, mig, nothing, unmounted
+from fakes.node_root import NodeRoot
+
+
+def lost_gpu(node: NodeRoot) -> None:
+    node.node = "a100x8"
+    for number in range(8):
+        node.put(f"dev/nvidia{number}", "")
+    node.happenings.append("fail DeviceGetHandleByIndex 3 GPU_IS_LOST")
+
+
+def half_read_gpu(node: NodeRoot) -> None:
+    node.happenings.append("fail DeviceGetMemoryInfo * UNKNOWN")
+    node.happenings.append("fail DeviceGetName * GPU_IS_LOST")
+
+
+def wrong_node(node: NodeRoot) -> None:
+    node.remove("dev/nvidia0")
+    (node.root / "dev/nvidia0").mkdir()
+
+
+def second_library(node: NodeRoot) -> None:
+    node.put("usr/lib64/libnvidia-ml.so.535.1.2", "")
+    node.link("usr/lib64/libnvidia-ml.so.1", "libnvidia-ml.so.535.1.2")
+
+
+BROKEN = [
+    pytest.param(unmounted, "driver library", Level.PROBLEM, "No NVIDIA driver was found", id="no driver at all"),
+    pytest.param(
+        lambda node: node.remove("usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.90.07"),
+        "driver library",
+        Level.PROBLEM,
+        "is a link to libnvidia-ml.so.550.90.07, which is not there",
+        id="the library's link leads nowhere",
+    ),
+    pytest.param(
+        failing("DRIVER_NOT_LOADED"), "driver", Level.PROBLEM, "DRIVER_NOT_LOADED", id="the kernel module is not loaded"
+    ),
+    pytest.param(
+        failing("LIB_RM_VERSION_MISMATCH"), "driver", Level.PROBLEM, "MISMATCH", id="NVML does not fit the module"
+    ),
+    pytest.param(failing("NO_PERMISSION"), "driver", Level.PROBLEM, "NO_PERMISSION", id="the driver may not be used"),
+    pytest.param(failing("TIMEOUT"), "driver", Level.PROBLEM, "TIMEOUT", id="the driver hangs"),
+    pytest.param(failing("UNKNOWN"), "driver", Level.PROBLEM, "UNKNOWN", id="the driver fails in an unknown way"),
+    pytest.param(
+        lambda node: node.replace("proc/driver/nvidia/version", "550.90.07", "560.35.03"),
+        "driver versions",
+        Level.PROBLEM,
+        "The kernel's driver is 560.35.03, the library is 550.90.07",
+        id="module and library are of different versions",
+    ),
+    pytest.param(
+        second_library, "driver versions", Level.WARNING, "535.1.2, 550.90.07", id="two drivers are installed"
+    ),
+    pytest.param(
+        lambda node: node.remove("proc/driver/nvidia/version"),
+        "driver versions",
+        Level.PROBLEM,
+        "/proc/driver/nvidia/version is not there",
+        id="the kernel has no driver",
+    ),
+    pytest.param(lost_gpu, "driver", Level.PROBLEM, "GPU 3 cannot be read", id="a GPU fell off the bus"),
+    pytest.param(half_read_gpu, "driver", Level.PROBLEM, "only in part", id="a GPU answers in part"),
+    pytest.param(
+        lambda node: setattr(node, "node", "nogpu"),
+        "driver",
+        Level.PROBLEM,
+        "it has no GPU",
+        id="no GPU in the machine",
+    ),
+    pytest.param(
+        lambda node: node.remove("dev/nvidia-uvm"),
+        "device nodes",
+        Level.PROBLEM,
+        "/dev/nvidia-uvm is not there",
+        id="a control node is missing",
+    ),
+    pytest.param(
+        lambda node: node.remove("dev/nvidia0"),
+        "device nodes",
+        Level.PROBLEM,
+        "/dev/nvidia0 is not there",
+        id="a GPU's node is missing",
+    ),
+    pytest.param(
+        wrong_node, "device nodes", Level.PROBLEM, "/dev/nvidia0 is no character device", id="a directory for a node"
+    ),
+    pytest.param(
+        lambda node: node.machine.forbidden.add(node.root / "dev/nvidiactl"),
+        "device nodes",
+        Level.PROBLEM,
+        "/dev/nvidiactl may not be opened",
+        id="a node is closed to us",
+    ),
+    pytest.param(
+        lambda node: node.remove("dev/nvidia-modeset"),
+        "device nodes",
+        Level.WARNING,
+        "/dev/nvidia-modeset is not there",
+        id="a node that only some need",
+    ),
+    pytest.param(
+        lambda node: node.config("imex: {channelIDs: [0], required: true}\n"),
+        "device nodes",
+        Level.PROBLEM,
+        "IMEX channel /dev/nvidia-caps-imex-channels/channel0",
+        id="a required IMEX channel",
+    ),
+    pytest.param(
+        lambda node: node.config("imex: {channelIDs: [0]}\n"),
+        "device nodes",
+        Level.WARNING,
+        "IMEX channel",
+        id="an IMEX channel that is not required",
+    ),
+    pytest.param(
+        mig(lambda node: node.remove("dev/nvidia-caps")),
+        "MIG",
+        Level.PROBLEM,
+        "access nodes of MIG devices are not there",
+        id="access nodes of MIG devices are missing",
+    ),
+    pytest.param(
+        mig(nothing, strategy="none"), "MIG", Level.WARNING, "the MIG strategy is none", id="MIG is not served"
+    ),
+    pytest.param(
+        mig(nothing, node_file="a100-mig-empty"),
+        "MIG",
+        Level.WARNING,
+        "there is no MIG device",
+        id="MIG is empty",
+    ),
+]
+
+
+@pytest.mark.parametrize(("break_", "check", "level", "part"), BROKEN)
+def test_each_breakage_is_named(node: NodeRoot, break_: Break, check: str, level: Level, part: str) -> None:
+    break_(node)
+    assert_named(node, check, level, part)

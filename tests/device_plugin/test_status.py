@@ -1,0 +1,124 @@
+"""The subcommand `status`: a running plugin and a kubelet are asked, and a table is made of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from device_plugin.operating import operation
+from device_plugin.status import STATUS
+from device_plugin.status_table import as_text
+from fakes.pod_resources import pod_resources
+from fakes.running_plugin import RunningPlugin, run_plugin, topology
+from gpu_core.command import run_program
+from gpu_core.config.load import Loaded
+from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.settings import PluginSettings
+from gpu_core.runtime.operation import operated
+from gpu_core.runtime.probes import Pulse
+from gpu_demo.kubelet import Kubelet, Listed
+
+GPU = "nvidia.com/gpu"
+A100 = [gpu.uuid for gpu in topology("a100x4-pcie").gpus]
+SHARED = "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}\n"
+
+
+@contextmanager
+def watched(plugin: RunningPlugin) -> Iterator[str]:
+    watch = operation(lambda: plugin.app, "node-a", plugin.counters, Pulse(time.monotonic))
+    with operated("127.0.0.1:0", watch) as port:
+        yield f"127.0.0.1:{port}"
+
+
+def status(*argv: str) -> int:
+    def serve(_: Loaded[PluginSettings]) -> int:
+        raise AssertionError
+
+    return run_program(DEVICE_PLUGIN, ["status", *argv], {}, serve, subcommands=[STATUS])
+
+
+def test_devices_health_and_pods_in_one_table(
+    kubelet: Kubelet, socket_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    socket = socket_dir / "pods.sock"
+    held = [
+        ("default", "train", "main", GPU, [f"{A100[0]}::0"]),
+        ("team", "infer", "main", GPU, [f"{A100[0]}::1", f"{A100[3]}::0"]),
+        ("team", "other", "main", "example.com/thing", [f"{A100[1]}::0"]),
+    ]
+    with (
+        run_plugin(kubelet, "a100x4-pcie", config=SHARED) as plugin,
+        watched(plugin) as address,
+        pod_resources(socket, *held),
+    ):
+        kubelet.log.wait_for(Listed)
+        plugin.say("event 2 xid=79")
+        kubelet.log.wait_for(Listed, matching=lambda listed: "Unhealthy" in listed.health.values())
+        assert status(f"--metrics-address={address}", f"--pod-resources-socket={socket}") == 0
+        table = capsys.readouterr().out
+        assert status(f"--metrics-address={address}", f"--pod-resources-socket={socket}", "--format=json") == 0
+        document = json.loads(capsys.readouterr().out)
+    head, blank, columns, *rows = table.splitlines()
+    assert head.startswith("NVIDIA Device Plugin ")
+    assert (head.endswith(" on node-a: ready"), blank) == (True, "")
+    assert columns.split() == ["RESOURCE", "GPU", "DEVICE", "PRODUCT", "HEALTH", "FREE", "HELD", "BY"]
+    assert [row.split()[:3] for row in rows] == [[GPU, str(index), uuid] for index, uuid in enumerate(A100)]
+    assert rows[0].endswith("0/2   default/train (main), team/infer (main)")
+    assert rows[1].endswith("2/2   -")
+    assert "unhealthy: XID 79 (GPU has fallen off the bus) occurred (" in rows[2]
+    assert rows[2].endswith("0/2   -")
+    assert rows[3].endswith("1/2   team/infer (main)")
+    (resource,) = document["resources"]
+    assert resource["devices"][0]["heldBy"] == {
+        f"{A100[0]}::0": "default/train (main)",
+        f"{A100[0]}::1": "team/infer (main)",
+    }
+    assert document["notes"] == []
+
+
+def test_without_http_the_sockets_are_asked(kubelet: Kubelet, capsys: pytest.CaptureFixture[str]) -> None:
+    with run_plugin(kubelet, "a100-mig-mixed", "--mig-strategy=mixed"):
+        for name in ("nvidia.com/mig-1g.5gb", "nvidia.com/mig-3g.20gb"):
+            kubelet.log.wait_for(Listed, resource=name)
+        assert status(f"--device-plugin-dir={kubelet.directory}", "--pod-resources-socket=/nowhere") == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[1].split()[0] == "nvidia.com/mig-1g.5gb"
+    assert "Reasons are told over HTTP only" in out
+    assert "Which pod holds which device is not known: /nowhere is not there." in out
+
+
+def test_an_address_where_nothing_answers_falls_back_to_the_sockets(
+    kubelet: Kubelet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with run_plugin(kubelet, "t4x1") as plugin:
+        kubelet.log.wait_for(Listed)
+        plugin.say("event 0 xid=79")
+        kubelet.log.wait_for(Listed, matching=lambda listed: "Unhealthy" in listed.health.values())
+        flags = ["--metrics-address=127.0.0.1:1", f"--device-plugin-dir={kubelet.directory}"]
+        assert status(*flags, f"--pod-resources-socket={kubelet.socket}") == 0
+    out = capsys.readouterr().out
+    assert "Its sockets were asked instead" in out
+    assert "unhealthy" in out
+    assert "does not tell on" in out
+
+
+def test_without_a_plugin_the_next_step_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(f"--device-plugin-dir={tmp_path}") == 1
+    assert f"No plugin serves in {tmp_path}." in capsys.readouterr().err
+
+
+def test_what_is_missing_is_told_above_the_table() -> None:
+    document = {
+        "program": "NVIDIA Device Plugin",
+        "version": "1",
+        "node": "",
+        "ready": False,
+        "checks": [{"name": "GPUs", "ok": False, "reason": "no driver"}, {"name": "config", "ok": True, "reason": "-"}],
+        "resources": [],
+    }
+    assert as_text(document, []) == "NVIDIA Device Plugin 1: not ready\n  GPUs: no driver\n\nNo device is served.\n"
