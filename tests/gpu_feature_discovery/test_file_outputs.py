@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import io
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -77,14 +79,39 @@ def test_a_missing_directory_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_a_directory_in_place_of_the_file_is_an_error_both_ways(tmp_path: Path) -> None:
-    (tmp_path / "gfd").mkdir()
-    output = FileOutput(str(tmp_path / "gfd"), keep=False)
-    with pytest.raises(PublishError, match="cannot be written"):
+@pytest.mark.parametrize(
+    "occupy",
+    [
+        pytest.param(Path.mkdir, id="a directory"),
+        pytest.param(os.mkfifo, id="a pipe"),
+        pytest.param(lambda path: path.symlink_to("/dev/null"), id="a link to a device"),
+    ],
+)
+def test_what_is_no_file_is_neither_waited_for_nor_replaced_nor_removed(
+    tmp_path: Path, occupy: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "gfd"
+    occupy(path)
+    before = path.lstat()
+    output = FileOutput(str(path), keep=False)
+    with pytest.raises(PublishError) as caught:
         output.publish(LABELS)
-    with pytest.raises(PublishError, match="cannot be removed"):
-        output.withdraw()
-    assert names(tmp_path) == ["gfd"]
+    output.withdraw()
+    assert str(caught.value) == (
+        f"The labels cannot be written to {path}, which is no regular file. "
+        "Name another file with --output-file; an empty name means standard output."
+    )
+    assert (path.lstat().st_ino, path.lstat().st_mode) == (before.st_ino, before.st_mode)
+
+
+def test_a_file_below_a_file_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(PublishError) as caught:
+        FileOutput(str(tmp_path / "file/gfd"), keep=False).publish(LABELS)
+    assert str(caught.value) == (
+        f"The labels cannot be written to {tmp_path}/file/gfd: Not a directory. "
+        "Make that possible, or name another file with --output-file."
+    )
 
 
 def test_a_stream_gets_the_labels_each_time() -> None:
