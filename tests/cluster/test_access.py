@@ -100,7 +100,8 @@ def test_a_token_file_named_by_a_kubeconfig_rotates_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        pytest.param(None, "cannot be read", id="missing"),
+        pytest.param(None, "kubeconfig cannot be read: No such file or directory.", id="missing"),
+        pytest.param("\xff", "kubeconfig is no text", id="not text"),
         pytest.param("{", "is not YAML", id="not YAML"),
         pytest.param("[]", "holds no mapping", id="a list"),
         pytest.param("{}", "cannot be used", id="without a context"),
@@ -112,11 +113,12 @@ def test_a_token_file_named_by_a_kubeconfig_rotates_too(tmp_path: Path) -> None:
 def test_a_kubeconfig_that_cannot_be_used_is_named(tmp_path: Path, text: str | None, message: str) -> None:
     path = tmp_path / "kubeconfig"
     if text is not None:
-        path.write_text(text)
+        path.write_text(text, encoding="latin-1")
     cluster = connect(kubeconfig=str(path), environ={})
     with pytest.raises(ClusterError, match=message) as caught:
         cluster.get(NODES, "a")
     assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

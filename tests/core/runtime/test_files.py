@@ -28,3 +28,9 @@ def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: Path) ->
 def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         write_atomically(tmp_path / "none" / "x", b"x")
+
+
+def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path: Path) -> None:
+    file = tmp_path / ("ü" * 127)
+    write_atomically(file, b"x")
+    assert list(tmp_path.iterdir()) == [file]

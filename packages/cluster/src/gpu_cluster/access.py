@@ -107,7 +107,7 @@ class Kubeconfig:
         try:
             document = yaml.safe_load(text)
         except yaml.YAMLError as error:
-            raise ClusterError(f"The kubeconfig {self.path} is not YAML: {error}.") from error
+            raise ClusterError(f"The kubeconfig {self.path} is not YAML: {' '.join(str(error).split())}.") from error
         if not isinstance(document, dict):
             raise ClusterError(f"The kubeconfig {self.path} holds no mapping. Give a file that kubectl accepts.")
         return document
@@ -157,5 +157,7 @@ def _identity(path: Path) -> tuple[int, int, int] | None:
 def _read(path: Path) -> str:
     try:
         return path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ClusterError(f"{path} cannot be read: {error}.") from error
+    except OSError as error:
+        raise ClusterError(f"The file {path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise ClusterError(f"The file {path} is no text.") from error

@@ -10,7 +10,8 @@ from pathlib import Path
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Replace `path` by a file with `data`. Raises OSError; a temporary file is not left behind."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    # A name as long as a file system allows leaves no room for the additions.
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
     fresh = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as stream:
