@@ -116,5 +116,6 @@ EDGES = frozenset(
         "mps_control_daemon.mount_shm",
         "mps_control_daemon.processes",
         "mps_control_daemon.selinux",
+        "mps_control_daemon.serve",
     }
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import MpsSettings
-from gpu_core.config.words import LogFormat, SharingStrategy
+from gpu_core.config.words import SharingStrategy
 from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.devices.model import Inventory, Platform
 from gpu_core.errors import HardwareError, MpsError, SuiteError
@@ -21,15 +21,16 @@ from gpu_core.resources.mig_patterns import mig_patterns
 from gpu_core.runtime.config_file import ConfigFileWatch
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.events import EventQueue, Reload
-from gpu_core.runtime.logs import configure, get_logger
+from gpu_core.runtime.logs import get_logger
+from gpu_core.runtime.operation import count_config
+from gpu_core.runtime.probes import Check
 from gpu_core.runtime.process import Completed
 from gpu_core.runtime.process import run as run_process
-from gpu_core.runtime.signals import signals_to
-from gpu_core.runtime.supervise import Actions, supervise
+from gpu_core.runtime.supervise import Actions
 from mps_control_daemon.commands import Command
 from mps_control_daemon.daemon import Machine
 from mps_control_daemon.fleet import Fleet
-from mps_control_daemon.hardware import Hardware, Open, opener
+from mps_control_daemon.hardware import Hardware, Open
 from mps_control_daemon.metrics import CONFIG_LOADS, READ_FAILURES
 
 LOOK = 1.0
@@ -41,16 +42,6 @@ RESCAN = 60.0
 _COMMAND_TIMEOUT = 10.0
 _FIRST_PAUSE = 1.0
 _DOUBLINGS = 6
-
-
-def run(loaded: Loaded[MpsSettings]) -> int:
-    """Run MPS until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
-    settings = loaded.settings
-    configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level.value)
-    events = EventQueue()
-    with signals_to(events), running(loaded, opener(settings), Machine(run=run_command), events, Counters()) as app:
-        supervise(events, app.act)
-    return 0
 
 
 def run_command(command: Command) -> Completed:
@@ -124,6 +115,22 @@ class App:
             return None if math.isinf(wait) else wait
         return min(wait, LOOK)
 
+    @property
+    def loaded(self) -> Loaded[MpsSettings]:
+        """The configuration in use."""
+        return self._loaded
+
+    def checks(self) -> tuple[Check, ...]:
+        """Return what it takes to be ready, which is what the readiness file stands for; any thread may ask.
+
+        Where nothing is to be shared, being there is enough.
+        """
+        daemons = self._fleet.checks()
+        if daemons:
+            return daemons
+        ok = self._running and not self._failures
+        return (Check(name="MPS", ok=ok, reason=self._told or "the node's GPUs are being read for the first time"),)
+
     def stop(self) -> None:
         """Stop every daemon."""
         self._fleet.stop()
@@ -156,6 +163,7 @@ class App:
         self._running = True
         if candidate is not None:
             self._loaded, self._candidate = candidate, None
+            self._count_config()
             self._counters.add(CONFIG_LOADS, result="applied")
 
     def _read(self, loaded: Loaded[MpsSettings]) -> Inventory | None:
@@ -199,6 +207,9 @@ class App:
         nothing = () if plans else ("No GPU of this node is shared through MPS; waiting for some",)
         self._once(" ".join((*warnings, *nothing)))
         return True
+
+    def _count_config(self) -> None:
+        count_config(self._counters, self._loaded.settings.config_file, self._loaded.config_text_digest)
 
     def _tell_config(self, loaded: Loaded[MpsSettings], inventory: Inventory | None) -> None:
         if self._told_of is loaded:

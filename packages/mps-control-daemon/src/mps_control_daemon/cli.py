@@ -7,8 +7,8 @@ import sys
 
 from gpu_core.command import run_program
 from gpu_core.config.programs import MPS_CONTROL_DAEMON
-from mps_control_daemon.app import run
 from mps_control_daemon.mount_shm import MOUNT_SHM
+from mps_control_daemon.serve import run
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from gpu_core.mps import DaemonPlan, MpsRoot, digest, is_same, shortcomings
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.files import write_atomically
 from gpu_core.runtime.logs import get_logger
+from gpu_core.runtime.probes import Check
 from mps_control_daemon.compute_mode import ComputeModes
 from mps_control_daemon.daemon import ControlDaemon, Machine
 from mps_control_daemon.supervised import Supervised
@@ -43,6 +44,11 @@ class Fleet:
     def empty(self) -> bool:
         """Whether there is no daemon to run."""
         return not self._daemons
+
+    def checks(self) -> tuple[Check, ...]:
+        """Return for each daemon whether it is ready, and why; any thread may ask."""
+        daemons = sorted(dict(self._daemons).items())
+        return tuple(Check(name=name, ok=daemon.ready, reason=daemon.reason) for name, daemon in daemons)
 
     def apply(self, plans: tuple[DaemonPlan, ...], *, lost: Collection[str], strictly: bool) -> None:
         """Run exactly these daemons; those that run as wanted are left alone.

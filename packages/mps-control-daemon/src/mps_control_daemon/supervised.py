@@ -19,6 +19,7 @@ class Supervised:
     """Starts a daemon, watches it, starts it again when it dies. One thread uses it.
 
     `write` is given what the daemon logs. `running` is the plan of the running daemon, None while it is down.
+    `reason` says in words why it is ready, or why not.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class Supervised:
         clock: Callable[[], float],
     ) -> None:
         self.running: DaemonPlan | None = None
+        self.reason = "it is not started yet"
         self._wanted = wanted
         self._daemon = daemon
         self._modes = modes
@@ -94,11 +96,13 @@ class Supervised:
             self._modes.restore(plan.uuids)
             self._pace = self._pace.start_failed(self._clock())
             self._counters.add(START_FAILURES, resource=plan.resource)
+            self.reason = f"it cannot be started: {error}"
             self._log.error(
                 f"The MPS control daemon cannot be started; retrying in {START_AGAIN:g} s", reason=str(error)
             )
             return
         self._pace = self._pace.started(self._clock())
+        self.reason = _runs(plan)
         message = (
             "An MPS control daemon from before is still in order" if adopted else "An MPS control daemon was started"
         )
@@ -109,8 +113,11 @@ class Supervised:
         now = self._clock()
         if ill is None:
             self._pace = self._pace.answered(now)
+            if self.running is not None:
+                self.reason = _runs(self.running)
             return
         self._pace = self._pace.missed(now)
+        self.reason = f"it is not in order: {ill}"
         self._log.warning("The MPS control daemon is not in order", reason=ill)
         if self._pace.hangs:
             self._give_up(ill)
@@ -119,7 +126,12 @@ class Supervised:
         self._counters.add(DEATHS, resource=self._daemon.resource)
         self._tail.forward()
         self.running = None
+        self.reason = f"it is lost, and another one will be started: {reason}"
         now = self._clock()
         self._pace = self._pace.died(now)
         wait = self._pace.due - now
         self._log.error(f"The MPS control daemon is lost; starting another one in {wait:g} s", reason=reason)
+
+
+def _runs(plan: DaemonPlan) -> str:
+    return f"it runs for {len(plan.uuids)} GPUs, with up to {plan.replicas} clients each"

@@ -1,0 +1,61 @@
+"""The MPS control daemon as a process: signals and the config file drive it, and HTTP shows it."""
+
+from __future__ import annotations
+
+import time
+
+from gpu_core.config.dump import config_text
+from gpu_core.config.load import Loaded
+from gpu_core.config.settings import MpsSettings
+from gpu_core.config.words import LogFormat
+from gpu_core.page.program import ProgramView, program_document, program_page
+from gpu_core.runtime.build import version
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.events import EventQueue
+from gpu_core.runtime.logs import configure
+from gpu_core.runtime.operation import Operation, config_name, operated
+from gpu_core.runtime.probes import Pulse
+from gpu_core.runtime.signals import signals_to
+from gpu_core.runtime.supervise import supervise
+from mps_control_daemon.app import App, run_command, running
+from mps_control_daemon.daemon import Machine
+from mps_control_daemon.hardware import opener
+
+
+def run(loaded: Loaded[MpsSettings]) -> int:
+    """Run MPS until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
+    settings = loaded.settings
+    configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level.value)
+    events, counters, pulse = EventQueue(), Counters(), Pulse(time.monotonic)
+    with (
+        signals_to(events),
+        running(loaded, opener(settings), Machine(run=run_command), events, counters) as app,
+        operated(settings.metrics_address, operation(app, counters, pulse)),
+    ):
+        supervise(events, app.act, pulse=pulse)
+    return 0
+
+
+def operation(app: App, counters: Counters, pulse: Pulse) -> Operation:
+    """Return what the program offers to those who watch it."""
+
+    def shown() -> ProgramView:
+        loaded = app.loaded
+        return ProgramView(
+            title="MPS control daemon",
+            version=version(),
+            node="",
+            now=time.time(),
+            checks=app.checks(),
+            config_name=config_name(loaded.settings.config_file),
+            config=config_text(loaded.config),
+        )
+
+    return Operation(
+        program="mps-control-daemon",
+        counters=counters,
+        pulse=pulse,
+        ready=app.checks,
+        page=lambda: program_page(shown()),
+        document=lambda: program_document(shown()),
+    )
