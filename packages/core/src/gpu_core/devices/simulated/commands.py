@@ -152,4 +152,4 @@ def _event(target: str, options: dict[str, str]) -> Happen:
 
 
 def _action(word: str) -> int:
-    return int(word) if word.isdigit() else RECOVERY_NUMBERS[word]
+    return int(word) if word.isdecimal() else RECOVERY_NUMBERS[word]

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpu_core.devices.model import Platform
-from gpu_core.devices.simulated.links import bridges, levels
+from gpu_core.devices.simulated.links import MOST_LINKS, bridges, levels
 from gpu_core.devices.simulated.node import SimulatedGpu, SimulatedNode
 from gpu_core.devices.simulated.partition import mig_devices, profile
 from gpu_core.devices.simulated.values import (
     NAMESPACE,
+    bus_id,
     capability,
     cuda,
     cuda_device,
@@ -21,6 +22,7 @@ from gpu_core.devices.simulated.values import (
     integer,
     mapping,
     memory,
+    natural,
     numa,
     recovery,
     sequence,
@@ -28,6 +30,10 @@ from gpu_core.devices.simulated.values import (
     word,
 )
 from gpu_core.errors import ConfigError
+
+_MOST_GPUS = 64
+_MOST_MIG_DEVICES = 64
+"""More than any GPU has; a program asks for each of them."""
 
 _NODE_KEYS = frozenset(
     [
@@ -77,7 +83,7 @@ def read_node(document: object, name: str, models: Models) -> SimulatedNode:
     for position, entry in enumerate(sequence(node.get("gpus", []), f"{name}: gpus")):
         where = f"{name}: gpus[{position}]"
         facts = _gpu_facts(mapping(entry, where, _GPU_KEYS), where, models)
-        for number in range(integer(facts.get("count", 1), f"{where}.count")):
+        for number in range(natural(facts.get("count", 1), f"{where}.count", most=_MOST_GPUS)):
             gpus.append(_gpu(facts, number, len(gpus), name, where))
     links = mapping(node.get("links", {}), f"{name}: links", frozenset({"default", "groups", "pairs", "nvlinks"}))
     nvlinks = links.get("nvlinks", {})
@@ -91,7 +97,7 @@ def read_node(document: object, name: str, models: Models) -> SimulatedNode:
         gpus=tuple(gpus),
         levels=levels(links, len(gpus), f"{name}: links"),
         bridges=bridges(nvlinks, len(gpus), f"{name}: links.nvlinks"),
-        switch_links=integer(nvlinks.get("switch", 0), f"{name}: links.nvlinks.switch"),
+        switch_links=natural(nvlinks.get("switch", 0), f"{name}: links.nvlinks.switch", most=MOST_LINKS),
         mig_minors=bool(node.get("mig_minors", True)),
         imex_channels=tuple(
             integer(channel, f"{name}: imex_channels")
@@ -105,7 +111,7 @@ def _gpu_facts(entry: Mapping[str, Any], where: str, models: Models) -> dict[str
     model = entry.get("model")
     if model is None:
         return dict(entry)
-    if model not in models:
+    if not isinstance(model, str) or model not in models:
         raise ConfigError(f"{where}.model: unknown model {model!r}. Known models: {', '.join(sorted(models))}.")
     return {**models[model], **entry}
 
@@ -114,23 +120,26 @@ def _gpu(facts: Mapping[str, Any], number: int, index: int, node: str, where: st
     mig = mapping(facts.get("mig", {}), f"{where}.mig", frozenset({"enabled", "devices", "max", "profiles"}))
     table = facts.get("mig_profiles", mig.get("profiles", {}))
     profiles = tuple(profile(name, entry, f"{where}: profile {name}") for name, entry in dict(table).items())
-    enabled = bool(mig.get("enabled", False))
+    enabled, mode = bool(mig.get("enabled", False)), facts.get("addressing_mode")
     devices = sequence(mig.get("devices", []), f"{where}.mig.devices") if enabled else []
     return SimulatedGpu(
         uuid=str(each(facts, "uuid", number, f"GPU-{uuids.uuid5(NAMESPACE, f'{node}/{index}')}")),
         name=str(facts.get("name", "NVIDIA GPU")),
-        minor=integer(each(facts, "minor", number, index), f"{where}.minor"),
-        bus_id=str(each(facts, "bus_id", number, f"00000000:{7 + 8 * index if index < 30 else 7 + index:02X}:00.0")),
-        pci_id=integer(facts.get("pci_id", 0x10DE), f"{where}.pci_id"),
+        minor=natural(each(facts, "minor", number, index), f"{where}.minor"),
+        bus_id=bus_id(
+            each(facts, "bus_id", number, f"00000000:{7 + 8 * index if index < 30 else 7 + index:02X}:00.0"),
+            f"{where}.bus_id",
+        ),
+        pci_id=natural(facts.get("pci_id", 0x10DE), f"{where}.pci_id"),
         pci_class=integer(facts.get("pci_class", 0x030200), f"{where}.pci_class"),
         numa_node=numa(each(facts, "numa", number, None), f"{where}.numa"),
         memory=memory(facts.get("memory"), f"{where}.memory"),
         compute_capability=capability(facts.get("compute_capability", "0.0"), f"{where}.compute_capability"),
         brand=integer(facts.get("brand", 0), f"{where}.brand"),
-        addressing_mode=facts.get("addressing_mode"),
+        addressing_mode=None if mode is None else natural(mode, f"{where}.addressing_mode"),
         events=events(facts.get("events", ["xid", "double-bit-ecc", "single-bit-ecc"]), f"{where}.events"),
         recovery=recovery(facts.get("recovery"), f"{where}.recovery"),
-        mig_max=integer(mig.get("max", facts.get("mig_max", 0)), f"{where}.mig.max"),
+        mig_max=natural(mig.get("max", facts.get("mig_max", 0)), f"{where}.mig.max", most=_MOST_MIG_DEVICES),
         mig_enabled=enabled,
         mig_devices=mig_devices(node, index, profiles, devices, f"{where}.mig.devices"),
         profiles=profiles,

@@ -9,9 +9,9 @@ from typing import Any
 from gpu_core.devices.simulated.c_values import number, put_number, target
 from gpu_core.devices.simulated.gpu_calls import INVALID_ARGUMENT, NOT_SUPPORTED, SUCCESS
 from gpu_core.devices.simulated.handles import Handles
+from gpu_core.devices.simulated.links import MOST_LINKS
 from gpu_core.devices.simulated.node import SimulatedNode
 
-_MOST_LINKS = 18
 _SWITCHES = 6
 _FIRST_SWITCH_BUS = 0xC0
 
@@ -42,7 +42,7 @@ def _link_state(handles: Handles, device: Any, link: Any, state: Any) -> int:
     ends = [] if position is None else _ends(handles.state.node, position)
     if not ends:
         return NOT_SUPPORTED
-    if not 0 <= number(link) < _MOST_LINKS:
+    if not 0 <= number(link) < MOST_LINKS:
         return INVALID_ARGUMENT
     put_number(state, int(number(link) < len(ends)))
     return SUCCESS

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpu_core.devices.model import MigAttributes
 from gpu_core.devices.simulated.node import SimulatedMig, SimulatedProfile
-from gpu_core.devices.simulated.values import NAMESPACE, integer, mapping
+from gpu_core.devices.simulated.values import NAMESPACE, integer, mapping, natural
 from gpu_core.errors import ConfigError
 
 _FIRST_INSTANCE = {1: 7, 2: 3, 3: 1, 4: 1, 6: 0, 7: 0, 8: 0}
@@ -31,15 +31,18 @@ def mig_devices(
             known = ", ".join(by_name) or "none, as this GPU has no MIG"
             raise ConfigError(f"{where}: unknown MIG profile {text!r}. Profiles of this GPU: {known}.")
         slices = profile.attributes.gpu_instance_slices
-        size = int(compute) if compute.isdigit() else slices
-        for _ in range(int(times) if times.isdigit() else 1):
+        size = int(compute) if compute.isdecimal() else slices
+        if not 0 < size <= slices:
+            raise ConfigError(f"{where}: {text!r} takes {size} of {slices} slices; at least 1 is needed.")
+        for _ in range(int(times) if times.isdecimal() else 1):
             instance = next_instance[slices]
             next_instance[slices] += 1
             parts = range(1) if "uuid" in explicit else range(slices // size)
             for part in parts:
                 index = len(devices)
                 uuid = f"MIG-{uuids.uuid5(NAMESPACE, f'{node}/{gpu}/{index}')}"
-                devices.append(_mig(profile, explicit, index=index, uuid=uuid, instance=instance, part=part, size=size))
+                place = {"index": index, "instance": instance, "part": part, "size": size}
+                devices.append(_mig(profile, explicit, uuid=uuid, where=where, **place))
     return tuple(devices)
 
 
@@ -52,6 +55,7 @@ def _mig(
     instance: int,
     part: int,
     size: int,
+    where: str,
 ) -> SimulatedMig:
     whole = profile.attributes
     slices = whole.gpu_instance_slices
@@ -69,8 +73,8 @@ def _mig(
     return SimulatedMig(
         index=index,
         uuid=str(explicit.get("uuid", uuid)),
-        gpu_instance=int(explicit.get("gpu_instance", instance)),
-        compute_instance=int(explicit.get("compute_instance", part)),
+        gpu_instance=natural(explicit.get("gpu_instance", instance), f"{where}: gpu_instance"),
+        compute_instance=natural(explicit.get("compute_instance", part), f"{where}: compute_instance"),
         profile=profile,
         attributes=attributes,
     )

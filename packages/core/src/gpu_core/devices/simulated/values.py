@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpu_core.devices.model import Fabric
+from gpu_core.devices.pci import kernel_address
 from gpu_core.devices.simulated.commands import RECOVERY_NUMBERS
 from gpu_core.devices.simulated.node import CudaDevice
 from gpu_core.errors import ConfigError
@@ -30,7 +31,7 @@ def memory(value: object, where: str) -> int | None:
     """Return bytes: a number of MiB, or a text with `B` behind the exact number of bytes."""
     if value is None:
         return None
-    if isinstance(value, str) and value.endswith("B") and value[:-1].isdigit():
+    if isinstance(value, str) and value.endswith("B") and value[:-1].isdecimal():
         return int(value[:-1])
     return integer(value, where) * _MIB
 
@@ -43,7 +44,7 @@ def numa(value: object, where: str) -> int | None:
 def capability(value: object, where: str) -> tuple[int, int]:
     """Return a version of two numbers."""
     major, _, minor = str(value).partition(".")
-    if not major.isdigit() or not minor.isdigit():
+    if not major.isdecimal() or not minor.isdecimal():
         raise ConfigError(f'{where}: {value!r} is no compute capability. Write it as "9.0", in quotes.')
     return int(major), int(minor)
 
@@ -75,8 +76,22 @@ def fabric(value: object, where: str) -> Fabric | None:
         state=integer(facts.get("state", 3), where),
         status=integer(facts.get("status", 0), where),
         clique=integer(facts.get("clique", 0), where),
-        cluster_uuid=str(facts.get("cluster", uuids.UUID(int=0))),
+        cluster_uuid=_uuid(facts.get("cluster", str(uuids.UUID(int=0))), f"{where}.cluster"),
     )
+
+
+def bus_id(value: object, where: str) -> str:
+    """Return a PCI address as NVML writes it."""
+    if not isinstance(value, str) or kernel_address(value) is None:
+        raise ConfigError(f"{where}: {value!r} is no PCI address. Write it as 00000000:07:00.0.")
+    return value
+
+
+def _uuid(value: object, where: str) -> str:
+    try:
+        return str(uuids.UUID(str(value)))
+    except ValueError as error:
+        raise ConfigError(f"{where}: {value!r} is no UUID.") from error
 
 
 def vgpu(value: object, where: str) -> tuple[str, str] | None:
@@ -117,11 +132,19 @@ def integer(value: object, where: str) -> int:
     return value
 
 
+def natural(value: object, where: str, *, most: int = 0xFFFFFFFF) -> int:
+    """Return a whole number from 0 to `most`, which is what C's unsigned numbers hold."""
+    number = integer(value, where)
+    if not 0 <= number <= most:
+        raise ConfigError(f"{where}: a number from 0 to {most} is needed, not {number}.")
+    return number
+
+
 def word(value: object, words: Mapping[str, Any], where: str) -> Any:
     """Return what one of the words stands for."""
-    if value not in words:
+    if not isinstance(value, str) or value not in words:
         raise ConfigError(f"{where}: {value!r} is not one of {', '.join(words)}.")
-    return words[str(value)]
+    return words[value]
 
 
 def recovery(value: object, where: str) -> int | None:
