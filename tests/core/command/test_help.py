@@ -42,6 +42,20 @@ def test_help_names_every_option_with_its_variables(program: Any, capsys: pytest
     assert "check-config" in text
 
 
+def test_a_program_offers_only_the_discovery_that_it_can_follow(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--help") == 0
+    assert "--device-discovery-strategy <auto|nvml|tegra>\n" in capsys.readouterr().out
+
+
+def test_subcommands_are_described_in_full(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--help") == 0
+    commands = capsys.readouterr().out.partition("Commands:\n")[2].partition("\n\n")[0]
+    assert " ".join(commands.split()) == (
+        "probe Look at a device. "
+        "check-config Check a config file strictly and show every effective value with where it comes from."
+    )
+
+
 def test_help_is_a_subcommand_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("help") == 0
     assert capsys.readouterr().out.startswith("Usage: nvidia-device-plugin [OPTIONS] COMMAND [ARGS]...\n")
@@ -51,13 +65,16 @@ def test_a_subcommand_has_its_own_help(capsys: pytest.CaptureFixture[str]) -> No
     assert run("probe", "--help") == 0
 
     text = capsys.readouterr().out
-    assert text.startswith("Usage: nvidia-device-plugin probe [OPTIONS] {DEVICE}\n\n  Look at a device.\n")
+    assert text.startswith(
+        "Usage: nvidia-device-plugin probe [OPTIONS] DEVICE\n\n  Look at a device.\n\n  The flags of"
+    )
+    assert "\nArguments:\n  DEVICE  [required]\n" in text
     assert "--depth <int>" in text
 
 
 def test_a_subcommand_without_its_arguments_can_still_be_asked_for_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("probe", "-h") == 0
-    assert "{DEVICE}" in capsys.readouterr().out
+    assert "DEVICE" in capsys.readouterr().out
 
 
 def test_an_argument_may_be_a_choice_of_words(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,7 +82,7 @@ def test_an_argument_may_be_a_choice_of_words(capsys: pytest.CaptureFixture[str]
 
     assert run_program(DEVICE_PLUGIN, ["draw", "-h"], {}, lambda _: 3, subcommands=[draw]) == 0
 
-    assert capsys.readouterr().out.startswith("Usage: nvidia-device-plugin draw [OPTIONS] {all|some} {FILE}\n")
+    assert capsys.readouterr().out.startswith("Usage: nvidia-device-plugin draw [OPTIONS] {all|some} FILE\n")
 
 
 SCRIPT = """

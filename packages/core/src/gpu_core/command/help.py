@@ -11,6 +11,8 @@ import contextlib
 import inspect
 import io
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +22,7 @@ from gpu_core.command.subcommands import Subcommand
 from gpu_core.command.tell import tell
 from gpu_core.config.effective import plain
 from gpu_core.config.flags import dashed
+from gpu_core.config.layers import key_path
 from gpu_core.config.options import Option, Program
 from gpu_core.config.shape import Form
 
@@ -33,10 +36,11 @@ _TYPES: dict[Form, Any] = {
     Form.INTEGERS: list[int],
 }
 _HOW_FLAGS_ARE_WRITTEN = (
-    "Flags take one dash or two, and lists are written with commas or by repeating the flag. An environment variable "
-    "counts where its flag is not given."
+    "Flags take one dash or two, and lists are written with commas or by repeating the flag. A switch is turned off "
+    "with =false. An environment variable counts where its flag is not given."
 )
 _HOW_VALUES_ARE_FOUND = f"{_HOW_FLAGS_ARE_WRITTEN} The config file counts where neither is."
+_DISCOVERY = key_path("flags.deviceDiscoveryStrategy")
 _METAVARS = {Form.DURATION: "DURATION", Form.INTEGERS: "NUMBERS", Form.TEXTS: "LIST"}
 
 
@@ -65,13 +69,15 @@ def _command(program: Program[Any], subcommands: Sequence[Subcommand]) -> Any:
         invoke_without_command=True,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback()(_signed(program.options, version=True))
+    options = tuple(_followed(option, program) for option in program.options)
+    app.callback()(_signed(options, version=True))
     for subcommand in subcommands:
         prefix = f"{program.commands[0]} "
         describe = app.command(
             subcommand.name,
             cls=_CommandWithHeadings,
-            help=subcommand.doc,
+            help=f"{subcommand.doc}\n\nThe flags of {program.commands[0]} itself count here too.",
+            short_help=subcommand.doc,
             epilog=_examples(subcommand.examples, prefix),
         )
         describe(_signed(subcommand.options, arguments=subcommand.arguments))
@@ -126,6 +132,14 @@ def _declaration(option: Option) -> Any:
     )
 
 
+def _followed(option: Option, program: Program[Any]) -> Option:
+    """Return the option with only those words that the program can follow."""
+    if option.words is None or option.path != _DISCOVERY:
+        return option
+    make: Any = StrEnum  # A type checker can follow a literal list of words only.
+    return replace(option, words=make("Followed", {word.upper(): word for word in program.discovery}))
+
+
 def _type(option: Option) -> Any:
     if option.words is not None:
         return list[option.words] if option.form is Form.WORDS else option.words  # type: ignore[name-defined]
@@ -161,6 +175,11 @@ def _examples(examples: Sequence[tuple[str, str]], prefix: str) -> str:
 class _CommandWithHeadings(TyperCommand):
     """A command whose options are listed under their group's heading."""
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Write an argument as manual pages do; braces are for a choice."""
+        pieces = super().collect_usage_pieces(ctx)
+        return [piece.strip("{}") if "|" not in piece else piece for piece in pieces]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, group by group in the order in which groups first occur."""
         _write_options(self, ctx, formatter)
@@ -171,7 +190,9 @@ class _GroupWithHeadings(TyperGroup):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the subcommands first: with so many options, nobody would find them at the end."""
-        self.format_commands(ctx, formatter)
+        commands = [(name, self.commands[name].short_help or "") for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(commands)
         _write_options(self, ctx, formatter)
 
 
@@ -180,7 +201,8 @@ def _write_options(command: Any, ctx: Any, formatter: Any) -> None:
     for parameter in command.get_params(ctx):
         record = parameter.get_help_record(ctx)
         if record is not None:
-            sections.setdefault(getattr(parameter, "rich_help_panel", None) or "Options", []).append(record)
+            own = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            sections.setdefault(getattr(parameter, "rich_help_panel", None) or own, []).append(record)
     for heading, records in sections.items():
         with formatter.section(heading):
             formatter.write_dl(records)
