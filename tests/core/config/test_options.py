@@ -126,6 +126,7 @@ def test_warns_of_flags_that_count_for_nothing(argv: list[str], expected: str) -
         pytest.param(
             f"--kube-api-burst={2**63}", f"flag --kube-api-burst: '{2**63}' is no whole number", id="a huge one"
         ),
+        pytest.param("--rescan-interval=-1s", "flag --rescan-interval: -1s is negative", id="a negative duration"),
         pytest.param("--kube-api-qps=x", "flag --kube-api-qps: 'x' is no number", id="a number"),
         pytest.param("--imex-channel-ids=", "flag --imex-channel-ids: '' is no whole number", id="an empty list"),
     ],

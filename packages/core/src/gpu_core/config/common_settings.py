@@ -103,4 +103,4 @@ def kube_api_burst() -> Any:
 def mps_root_ctr() -> Any:
     """Declare the setting `--mps-root-ctr`, for programs that work with MPS control daemons."""
     doc = "Directory that MPS daemons and clients share, as this program's own container sees it."
-    return setting("mps-root-ctr", ["MPS_ROOT_CTR"], doc, default="/mps", group=Group.DEVICES, ours=True)
+    return setting("mps-root-ctr", ["MPS_ROOT_CTR"], doc, default="/mps", group=Group.DEVICES, ours=True, required=True)

@@ -35,6 +35,7 @@ class PluginSettings(HardwareSettings):
         default="/var/lib/kubelet/device-plugins",
         group=Group.KUBELET,
         ours=True,
+        required=True,
     )
     cdi_feature_flags: tuple[str, ...] = setting(
         "cdi-feature-flags",

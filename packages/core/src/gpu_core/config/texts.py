@@ -8,7 +8,8 @@ from gpu_core.config.duration import Duration
 from gpu_core.config.options import Option
 from gpu_core.config.problems import shortened
 from gpu_core.config.scalars import whole_number
-from gpu_core.config.shape import Form
+from gpu_core.config.shape import Form, Leaf, at
+from gpu_core.config.values import checked
 
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
@@ -23,7 +24,9 @@ def from_flag(option: Option, texts: list[str]) -> Any:
     """
     if option.form in _LISTS:
         return tuple(item for text in texts for item in _items(option, text))
-    return _single(option, texts[-1])
+    value = _single(option, texts[-1])
+    leaf = at(option.key) if option.key is not None else None
+    return checked(value, leaf) if isinstance(leaf, Leaf) else value
 
 
 def from_variable(option: Option, text: str) -> Any:
