@@ -5,6 +5,7 @@ behaves stands in the file `control-mode` beside it, and what happened is told i
 
     healthy       does what it is told
     slow          answers after a while
+    deaf          answers, but does not quit
     hanging       never answers, and does not end when asked to
     dying         ends as soon as it has started
     wrong         answers with what nobody can understand
@@ -107,6 +108,8 @@ def serve(listener: socket.socket) -> None:
             case "slow":
                 time.sleep(0.3)
         match line.split():
+            case ["quit"] if mode() == "deaf":
+                answer = ""
             case ["quit"]:
                 connection.sendall(b"\n")
                 return

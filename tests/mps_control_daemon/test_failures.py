@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fakes.mps_bench import IDLE, Bench, two_resources
+from fakes.mps_bench import IDLE, RELOAD, Bench, sharing, two_resources
 from fakes.mps_tools import MpsTools, is_running
+from gpu_core.errors import SuiteError
 from mps_control_daemon.metrics import DEATHS, START_FAILURES, UP
 
 
@@ -183,6 +184,38 @@ def test_a_daemon_that_hangs_is_replaced(bench: Bench, tools: MpsTools) -> None:
     assert bench.ready is not None
 
 
+def test_another_config_is_tried_at_once_after_a_failed_start(bench: Bench, tools: MpsTools) -> None:
+    tools.control("refusing")
+    app = bench.start()
+    app.act(IDLE)
+    bench.configure(sharing(2, memoryLimitMiB=0, activeThreadPercentage=0))
+    app.act(RELOAD)
+    assert bench.ready is not None
+
+
+def test_a_daemon_that_is_left_behind_and_cannot_be_ended_is_told_of(bench: Bench, tools: MpsTools) -> None:
+    bench.start().act(IDLE)
+    # As if neither its number nor its answers led anywhere.
+    (Path(bench.root.pipe("nvidia.com/gpu")) / "nvidia-cuda-mps-control.pid").write_text("1\n")
+    tools.control("deaf")
+    bench.patience = 0.1
+    bench.configure("version: v1\n")
+    bench.start().act(IDLE)
+    (error,) = bench.logged(level="error")
+    assert (error["event"], error["reason"]) == (
+        "The MPS control daemon was not stopped",
+        "The MPS control daemon of nvidia.com/gpu does not quit, and which process it is, is unknown.",
+    )
+    assert is_running(tools.pids[0])
+
+
+def test_a_directory_that_takes_no_files_is_named(bench: Bench, tools: MpsTools) -> None:
+    # Not even root can put a file where a directory is.
+    Path(bench.root.ready).mkdir()
+    with pytest.raises(SuiteError, match=r"\.ready cannot be changed: Is a directory\."):
+        bench.start()
+
+
 def test_a_daemon_without_a_process_number_is_stopped_all_the_same(bench: Bench, tools: MpsTools) -> None:
     app = bench.start()
     app.act(IDLE)
@@ -234,3 +267,21 @@ def test_remembered_modes_that_cannot_be_understood_say_nothing(bench: Bench, to
     app.act(IDLE)
     app.stop()
     assert tools.compute_modes == {"GPU-0": "DEFAULT", "GPU-1": "DEFAULT"}
+
+
+def test_marks_that_cannot_be_written_are_told_of(bench: Bench, tools: MpsTools) -> None:
+    Path(bench.root.started("nvidia.com/gpu")).mkdir(parents=True)
+    app = bench.start()
+    app.act(IDLE)
+    (error,) = bench.logged(level="error")
+    assert error["reason"].startswith(f"{bench.root.started('nvidia.com/gpu')} cannot be removed:")
+
+
+def test_an_end_without_its_directory_stops_what_it_can(bench: Bench, tools: MpsTools) -> None:
+    app = bench.start()
+    app.act(IDLE)
+    Path(bench.root.ready).unlink()
+    Path(bench.root.ready).mkdir()
+    app.stop()
+    assert not is_running(tools.pids[0])
+    assert [line["event"] for line in bench.logged(level="error")] == ["The readiness file is left behind"]

@@ -187,7 +187,7 @@ class App:
         if loaded.config.sharing.strategy is not SharingStrategy.MPS:
             self._due = math.inf
             self._fleet.apply((), lost=(), strictly=True)
-            self._once("Nothing is shared through MPS; waiting for another config")
+            self._once("Nothing is shared through MPS; waiting for another config", warns=False)
             return True
         if inventory is None:
             return False
@@ -204,8 +204,10 @@ class App:
             f"The memory size of {uuid} is unknown, so that MPS sets no limit on its clients' memory."
             for uuid in unlimited_gpus(resources, plans)
         )
-        nothing = () if plans else ("No GPU of this node is shared through MPS; waiting for some",)
-        self._once(" ".join((*warnings, *nothing)))
+        if plans or warnings:
+            self._once(" ".join(warnings))
+        else:
+            self._once("No GPU of this node is shared through MPS; waiting for some", warns=False)
         return True
 
     def _count_config(self) -> None:
@@ -228,10 +230,10 @@ class App:
         else:
             self._once(f"The MPS control daemons stay as they are: {error}")
 
-    def _once(self, message: str) -> None:
+    def _once(self, message: str, *, warns: bool = True) -> None:
         """Log what lasts only when it begins."""
         if message and message != self._told:
-            self._log.warning(message)
+            (self._log.warning if warns else self._log.info)(message)
         self._told = message
 
 

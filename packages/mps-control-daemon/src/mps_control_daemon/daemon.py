@@ -107,7 +107,10 @@ class ControlDaemon:
         """
         if self._pipe.is_dir():
             self._quit()
-        self._mark.unlink(missing_ok=True)
+        try:
+            self._mark.unlink(missing_ok=True)
+        except OSError as error:
+            raise MpsError(f"{self._mark} cannot be removed: {error.strerror}.") from error
 
     def remove_logs(self) -> None:
         """Remove what the daemon has logged."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from gpu_core.errors import MpsError, SuiteError
@@ -88,7 +89,10 @@ class Fleet:
 
     def stop(self) -> None:
         """Stop every daemon."""
-        self._unready()
+        try:
+            self._unready()
+        except MpsError as error:
+            self._log.error("The readiness file is left behind", reason=str(error))
         for _, daemon in sorted(self._daemons.items()):
             daemon.stop()
         self._daemons = {}
@@ -118,18 +122,24 @@ class Fleet:
     def _say_ready(self, text: str) -> None:
         if text == self._said:
             return
-        try:
+        with self._writable():
             write_atomically(Path(self._root.ready), text.encode())
-        except OSError as error:
-            raise MpsError(
-                f"{self._root.ready} cannot be written: {error.strerror}. Mount the MPS root there, writable."
-            ) from error
         self._said = text
         self._log.info("Ready: every MPS control daemon runs", resources=sorted(self._daemons))
 
     def _unready(self) -> None:
-        Path(self._root.ready).unlink(missing_ok=True)
+        with self._writable():
+            Path(self._root.ready).unlink(missing_ok=True)
         self._said = None
+
+    @contextmanager
+    def _writable(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise MpsError(
+                f"{self._root.ready} cannot be changed: {error.strerror}. Mount the MPS root there, writable."
+            ) from error
 
 
 def _serves(daemon: Supervised, wanted: DaemonPlan, lost: Collection[str], *, strictly: bool) -> bool:
