@@ -59,7 +59,11 @@ def _health(book: HealthBook, offset: float) -> Health:
     def health(device: Device) -> HealthView:
         state = book.state(device)
         return HealthView(
-            healthy=state.healthy, reason=state.reason, since=state.since + offset, cause=cause_of(book, device)
+            healthy=state.healthy,
+            reason=state.reason,
+            since=state.since + offset,
+            cause=cause_of(book, device),
+            changed=state.since != book.started,
         )
 
     return health

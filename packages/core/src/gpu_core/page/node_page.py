@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gpu_core.page.frame import ago, badge, checks_section, code_section, facts, moment, page, section, table
 from gpu_core.page.links import links_grid
@@ -80,7 +80,7 @@ def _gpu(gpu: GpuView, now: float) -> Markup:
                 ("Memory", _memory(gpu.memory_mib)),
                 ("PCI", gpu.pci_address),
                 ("NUMA", "" if gpu.numa_node is None else str(gpu.numa_node)),
-                ("Offered as", ", ".join(_offered(name, shares) for name, shares in gpu.offered)),
+                ("Offered as", join(*(el("div", _offered(name, shares)) for name, shares in gpu.offered))),
             )
         ),
         el("p", gpu.uuid, class_="mono faint"),
@@ -103,27 +103,32 @@ def _unreadable(index: int, reason: str) -> Markup:
 
 
 def _migs(migs: Iterable[MigView], now: float) -> Markup:
-    rows = [
-        el(
-            "tr",
-            el("td", mig.index),
-            el("td", mig.profile, None if mig.health.healthy else _why(mig.health, now)),
-            el("td", _memory(mig.memory_mib), class_="number"),
-            el("td", _word(mig.health), class_="number"),
-        )
-        for mig in migs
-    ]
+    rows = [row for mig in migs for row in _mig(mig, now)]
     if not rows:
         return el("p", "MIG is on, and no MIG device has been made.", class_="small faint")
     return el("table", el("tbody", *rows), class_="small")
+
+
+def _mig(mig: MigView, now: float) -> Iterator[Markup]:
+    yield el(
+        "tr",
+        el("td", mig.index),
+        el("td", mig.profile),
+        el("td", _memory(mig.memory_mib), class_="number"),
+        el("td", _word(mig.health), class_="number"),
+    )
+    why = _why(mig.health, now)
+    if why is not None:
+        yield el("tr", el("td", why, colspan=4))
 
 
 def _word(health: HealthView) -> Markup:
     return badge("healthy" if health.healthy else "unhealthy", good=health.healthy)
 
 
-def _why(health: HealthView, now: float) -> Markup:
-    # A healthy device that was never anything else needs no words.
+def _why(health: HealthView, now: float) -> Markup | None:
+    if health.healthy and not health.changed:
+        return None
     return el(
         "p", f"{health.reason}, for {ago(now - health.since)} (since {moment(health.since)})", class_="small faint"
     )

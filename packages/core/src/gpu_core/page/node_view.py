@@ -13,12 +13,16 @@ from gpu_core.runtime.probes import Check
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthView:
-    """Whether something is healthy, why it is or is not, and since when. `cause` is one word, empty while healthy."""
+    """Whether something is healthy, why it is or is not, and since when.
+
+    `cause` is one word, empty while healthy. `changed` is false for what was healthy ever since we looked at it.
+    """
 
     healthy: bool
     reason: str
     since: float
     cause: str = ""
+    changed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

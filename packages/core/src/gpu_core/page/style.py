@@ -6,7 +6,7 @@ STYLE = """
 :root {
   color-scheme: light dark;
   --paper: #f6f7f9; --card: #ffffff; --ink: #1b1f24; --faint: #5c6670; --line: #d9dee4;
-  --good: #1a7f37; --bad: #c0262d; --good-soft: #dff3e4; --bad-soft: #fbe3e4; --unknown: #e6e9ee;
+  --good: #116329; --bad: #a3161d; --good-soft: #dff3e4; --bad-soft: #fbe3e4; --unknown: #e6e9ee;
   --near-0: #0b6b5d; --near-1: #1f8a70; --near-2: #5aa786; --near-3: #94c1a3; --near-4: #c3d8c6; --near-5: #e3ebe3;
 }
 @media (prefers-color-scheme: dark) {
@@ -29,6 +29,7 @@ p { margin: .3rem 0; }
 .small { font-size: .85rem; }
 .mono { font-family: ui-monospace, "SF Mono", Menlo, "DejaVu Sans Mono", monospace; font-size: .8rem;
   overflow-wrap: anywhere; }
+td strong { overflow-wrap: anywhere; }
 .head { display: flex; flex-wrap: wrap; gap: .4rem 1rem; align-items: baseline; justify-content: space-between; }
 .badge { display: inline-block; padding: .05rem .55rem; border-radius: 1rem; font-size: .82rem; font-weight: 600;
   white-space: nowrap; }
@@ -36,16 +37,17 @@ p { margin: .3rem 0; }
 .bad { color: var(--bad); background: var(--bad-soft); }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: .8rem .9rem; }
 .card.sick { border-color: var(--bad); border-left-width: .3rem; }
-.cards { display: grid; gap: .8rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); }
+.cards { display: grid; gap: .8rem; align-items: start;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: .35rem .7rem .35rem 0; border-top: 1px solid var(--line); vertical-align: top; }
 th { color: var(--faint); font-weight: 500; font-size: .82rem; border-top: 0; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem; margin: .5rem 0 0; font-size: .88rem; }
 dt { color: var(--faint); }
 dd { margin: 0; overflow-wrap: anywhere; }
-ul.checks { list-style: none; margin: 0; padding: 0; }
+ul.checks { list-style: none; margin: 0; }
 ul.checks li { display: flex; gap: .6rem; padding: .25rem 0; align-items: baseline; }
 pre { margin: .6rem 0 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 summary { cursor: pointer; }

@@ -1,0 +1,95 @@
+"""Nodes as the status page shows them, small and large, well and ill."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpu_core.devices.model import LinkLevel, PairLink
+from gpu_core.page.node_view import ConfigView, DeviceView, GpuView, HealthView, MigView, NodeView, ResourceView
+from gpu_core.runtime.probes import Check
+
+NOW = 1_700_000_000.0
+WELL = HealthView(healthy=True, reason="it was in order from the start", since=NOW - 86400, changed=False)
+CURED = HealthView(healthy=True, reason="it answers again", since=NOW - 100)
+SICK = HealthView(healthy=False, reason="XID 79 (GPU has fallen off the bus) occurred", since=NOW - 7200, cause="xid")
+CONFIG = "version: v1\nflags:\n  migStrategy: mixed\n"
+FOLLOWED = Check(name="nvidia.com/gpu", ok=True, reason="The kubelet follows the list of devices")
+
+
+def gpu(index: int, health: HealthView = WELL, **more: object) -> GpuView:
+    view = GpuView(
+        index=index,
+        uuid=f"GPU-5d204b67-1282-563e-b7c0-8759cc77a1{index:02d}",
+        product="NVIDIA A100-SXM4-40GB",
+        memory_mib=40960,
+        pci_address=f"0000:{index:02x}:00.0",
+        numa_node=index // 4,
+        mig_enabled=False,
+        health=health,
+        offered=(("nvidia.com/gpu", 1),),
+    )
+    return replace(view, **more)  # type: ignore[arg-type]
+
+
+def link(a: int, b: int) -> PairLink:
+    if a == b:
+        return PairLink()
+    if a // 2 == b // 2:
+        return PairLink(level=LinkLevel.SINGLE, nvlinks=12)
+    return PairLink(level=LinkLevel.NODE if a // 4 == b // 4 else LinkLevel.SYSTEM)
+
+
+def node(gpus: int = 4) -> NodeView:
+    """Return a node of so many GPUs, of which the second is sick and the last is partitioned."""
+    migs = tuple(
+        MigView(
+            index=f"{gpus - 1}:{number}",
+            uuid=f"MIG-{number}",
+            profile="1g.5gb",
+            memory_mib=4864,
+            health=SICK if number == 1 else WELL,
+        )
+        for number in range(3)
+    )
+    views = [gpu(index, SICK if index == 1 else CURED if index == 2 else WELL) for index in range(gpus - 1)]
+    views.append(gpu(gpus - 1, mig_enabled=True, migs=migs, offered=(("nvidia.com/mig-1g.5gb", 3),)))
+    devices = tuple(
+        DeviceView(
+            uuid=view.uuid,
+            index=str(view.index),
+            product=view.product,
+            ids=tuple(f"{view.uuid}::{share}" for share in range(4)),
+            health=view.health,
+        )
+        for view in views[:-1]
+    )
+    return NodeView(
+        program="NVIDIA Device Plugin",
+        version="0.1.0",
+        node="node-a.example.internal",
+        now=NOW,
+        platform="nvml",
+        driver="550.90.07",
+        cuda="12.4",
+        checks=(Check(name="GPUs", ok=True, reason=f"{gpus} found"), FOLLOWED),
+        config=ConfigView(name="shared", digest="2192df8dc9637e26d542", text=CONFIG),
+        gpus=tuple(views),
+        unreadable=((gpus, "nvmlDeviceGetHandleByIndex failed with GPU_IS_LOST"),),
+        resources=(
+            ResourceView(name="nvidia.com/gpu", sharing="time-slicing", replicas=4, devices=devices, kubelet=FOLLOWED),
+        ),
+        links=tuple(tuple(link(a, b) for b in range(gpus)) for a in range(gpus)),
+    )
+
+
+EMPTY = NodeView(
+    program="NVIDIA Device Plugin",
+    version="0.1.0",
+    node="",
+    now=NOW,
+    platform="",
+    driver="",
+    cuda="",
+    checks=(Check(name="GPUs", ok=False, reason="no driver"),),
+    config=ConfigView(name="", digest="", text="version: v1\n"),
+)
