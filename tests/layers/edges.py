@@ -36,7 +36,6 @@ EDGES = frozenset(
         "gpu_core.devices.simulated.mig_calls",
         "gpu_core.devices.simulated.state",
         # core: files, processes, threads, signals and the network
-        "gpu_core.runtime.build",
         "gpu_core.runtime.config_file",
         "gpu_core.runtime.counters",
         "gpu_core.runtime.files",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -137,4 +138,7 @@ def test_an_interrupted_program_ends_without_a_word(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("flag", ["--version", "-v", "-version"])
 def test_tells_the_version(started: Started, capsys: pytest.CaptureFixture[str], flag: str) -> None:
     assert started.run(flag) == 0
-    assert capsys.readouterr().out == f"NVIDIA Device Plugin version {metadata.version('gpu-suite-core')}\n"
+    first, python, *distributions = capsys.readouterr().out.splitlines()
+    assert first == f"NVIDIA Device Plugin version {metadata.version('gpu-suite-core')}"
+    assert python == f"Python {platform.python_version()}"
+    assert f"grpcio {metadata.version('grpcio')}" in distributions

@@ -14,6 +14,7 @@ from gpu_core.config.flags import CommandLine, read_flags
 from gpu_core.config.load import Loaded, load_line
 from gpu_core.config.options import Program
 from gpu_core.errors import SuiteError
+from gpu_core.runtime.build import build
 
 S = TypeVar("S")
 
@@ -116,9 +117,9 @@ def _complete(call: _Call, name: str) -> int:
 
 
 def _version(call: _Call) -> int:
-    from importlib import metadata  # noqa: PLC0415  It brings the e-mail parser along.
-
-    tell(f"{call.program.title} version {metadata.version('gpu-suite-core')}\n")
+    facts = build(call.program.commands[0])
+    parts = "".join(f"{name} {version}\n" for name, version in facts.distributions)
+    tell(f"{call.program.title} version {facts.version}\nPython {facts.python}\n{parts}")
     return 0
 
 

@@ -43,6 +43,7 @@ td strong { overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: .35rem .7rem .35rem 0; border-top: 1px solid var(--line); vertical-align: top; }
 th { color: var(--faint); font-weight: 500; font-size: .82rem; border-top: 0; }
+td:last-child { padding-right: 0; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .8rem; margin: .5rem 0 0; font-size: .88rem; }
 dt { color: var(--faint); }

@@ -1,4 +1,4 @@
-"""What this build of a program consists of: the versions of Python and of the distributions that it runs on."""
+"""What this build of a program consists of: the versions of Python and of the distributions that it runs on. Pure."""
 
 from __future__ import annotations
 
