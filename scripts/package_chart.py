@@ -41,13 +41,21 @@ def main() -> int:
     return package(tools / "helm-4", nfd=nfd)
 
 
+def depend_on_nfd(chart: Path) -> None:
+    """Make a copy of the chart ask for the subchart, and let it be installed with gpu-feature-discovery by default."""
+    with (chart / "Chart.yaml").open("a") as description:
+        description.write((CHART / "nfd-dependency.yaml").read_text())
+    values = chart / "values.yaml"
+    before, section, after = values.read_text().partition("\nnfd:\n")
+    values.write_text(before + section + after.replace("  enabled: false\n", "", 1))
+
+
 def package(helm: Path, *, nfd: bool) -> int:
     """Write the chart's archive into dist/. The sources are left alone: dependencies go into a copy."""
     with tempfile.TemporaryDirectory() as directory:
         chart = shutil.copytree(CHART, Path(directory) / CHART.name)
         if nfd:
-            with (chart / "Chart.yaml").open("a") as description:
-                description.write((CHART / "nfd-dependency.yaml").read_text())
+            depend_on_nfd(chart)
             if code := subprocess.run([helm, "dependency", "update", chart], check=False).returncode:
                 return code
         return subprocess.run([helm, "package", chart, "--destination", DIST], check=False).returncode

@@ -135,10 +135,33 @@ SHA = "sha256:" + "0" * 64
             },
             id="one component by itself",
         ),
+        pytest.param(
+            {
+                "image": {"tag": f"x@{SHA}"},
+                "gfd": {"image": {"digest": SHA}},
+                "mps": {"image": {"tag": f"y@{SHA}"}},
+            },
+            {
+                "": (f"k8s-gpu-suite/nvidia-device-plugin:x@{SHA}", "IfNotPresent"),
+                "-gfd": (f"k8s-gpu-suite/gpu-feature-discovery@{SHA}", "IfNotPresent"),
+                "-mps": (f"k8s-gpu-suite/mps-control-daemon:y@{SHA}", "IfNotPresent"),
+            },
+            id="each by a digest of its own",
+        ),
+        pytest.param(
+            {"image": {"repository": "nvcr.io/nvidia/k8s-device-plugin"}},
+            {s: (f"k8s-gpu-suite/{image}:v0.1.0", "IfNotPresent") for s, image in IMAGES.items()},
+            id="the original's, from a copy of its values file, is none of ours",
+        ),
     ],
 )
 def test_images(rendered: Render, values: Values, expected: dict[str, tuple[str, str]]) -> None:
     assert images(rendered, values) == expected
+
+
+@pytest.mark.parametrize("name", [None, ""])
+def test_an_empty_name_of_gpu_feature_discovery_is_the_default_one(rendered: Render, name: str | None) -> None:
+    assert rendered({"gfd": {"enabled": True, "nameOverride": name}}) == rendered({"gfd": {"enabled": True}})
 
 
 def test_every_container_has_a_pull_policy_and_resources(rendered: Render) -> None:

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from package_chart import depend_on_nfd
 
 from chart.rendering import CHART, Values, render
 
@@ -47,9 +48,15 @@ def with_notes(directory: Path) -> Path:
         pytest.param({"gfd": {"enabled": True, "output": "node"}}, [], ["WARNING"], id="or not needed"),
         pytest.param(
             {"image": {"repository": "nvcr.io/nvidia/k8s-device-plugin"}},
-            ["WARNING", "nvcr.io/nvidia/k8s-device-plugin"],
+            ["WARNING", "nvcr.io/nvidia/k8s-device-plugin", "Until you do, k8s-gpu-suite/nvidia-device-plugin is used"],
             [],
             id="that the image is the original's",
+        ),
+        pytest.param(
+            {"image": {"repository": "mirror.corp/nvidia/k8s-device-plugin"}},
+            ["WARNING", "mirror.corp/nvidia/k8s-device-plugin"],
+            ["Until you do"],
+            id="or is called like it",
         ),
         pytest.param(
             {"gfd": {"namespaceOverride": "x"}}, ["WARNING: gfd.namespaceOverride"], [], id="a value without effect"
@@ -67,8 +74,7 @@ def test_notes(tools: Path, tmp_path: Path, values: Values, there: list[str], no
 def test_node_feature_discovery_can_be_packaged_inside(tools: Path, tmp_path: Path, helm: str) -> None:
     """As `make chart NFD=1` does, with a stand-in for the chart that it downloads."""
     chart = shutil.copytree(CHART, tmp_path / CHART.name)
-    with (chart / "Chart.yaml").open("a") as description:
-        description.write((CHART / "nfd-dependency.yaml").read_text())
+    depend_on_nfd(chart)
     nfd = chart / "charts/node-feature-discovery"
     (nfd / "templates").mkdir(parents=True)
     (nfd / "Chart.yaml").write_text("apiVersion: v2\nname: node-feature-discovery\nversion: 0.19.0\n")
@@ -76,10 +82,14 @@ def test_node_feature_discovery_can_be_packaged_inside(tools: Path, tmp_path: Pa
         "apiVersion: v1\nkind: Seen\nmetadata: {name: nfd}\nvalues: {{ toJson .Values }}\n"
     )
 
-    without = render(tools / helm, {}, chart=chart)
     inside = render(tools / helm, {"nfd": {"enabled": True, "worker": {"x": "y"}}}, chart=chart)
 
-    assert "Seen" not in without.kinds()
+    def installed(values: Values) -> bool:
+        return "Seen" in render(tools / helm, values, chart=chart).kinds()
+
+    assert not installed({})
+    assert installed({"gfd": {"enabled": True}})
+    assert not installed({"gfd": {"enabled": True}, "nfd": {"enabled": False}})
     assert inside.at("Seen/nfd: values.master.config.extraLabelNs") == ["nvidia.com"]
     assert inside.at("Seen/nfd: values.worker.x") == "y"
     assert inside.at("DaemonSet/r-nvidia-device-plugin: kind") == "DaemonSet"

@@ -178,6 +178,20 @@ def test_feature_discovery_sees_only_the_host_paths_it_needs(
     assert volumes(rendered(values), GFD) == expected
 
 
+def test_a_driver_that_is_mounted_later_is_seen(rendered: Render) -> None:
+    """As by a driver container that starts, or is updated, after our pods."""
+    rendering = rendered({"nvidiaDriverRoot": "/run/d", "gfd": {"enabled": True}})
+    mount = {
+        "name": "driver-root",
+        "mountPath": "/driver-root",
+        "mountPropagation": "HostToContainer",
+        "readOnly": True,
+    }
+
+    assert mount in rendering.at(f"{PLUGIN}.containers[nvidia-device-plugin-ctr].volumeMounts")
+    assert mount in rendering.at(f"{GFD}.containers[gpu-feature-discovery-ctr].volumeMounts")
+
+
 def test_the_mps_daemon_is_privileged_and_mounts_for_the_host(rendered: Render) -> None:
     rendering = rendered({})
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from chart.conftest import Render
-from chart.rendering import Values
+from chart.rendering import CHART, RefusedError, Values, render
+from chart.test_names import ORIGINAL_VALUES
 
 TWO = {"a": "version: v1", "b": "version: v1"}
 
@@ -74,12 +78,28 @@ TWO = {"a": "version: v1", "b": "version: v1"}
             id="an NFD that is not packaged",
         ),
         pytest.param({"metrics": {"port": 70000}}, ["port"], id="a port that does not exist"),
+        pytest.param(
+            {"image": {"repository": "reg.corp/gpu/nvidia-device-plugin@sha256", "tag": "0" * 64}},
+            ["hold a digest", "mps-control-daemon is needed as well", "mps.image.digest"],
+            id="the digest of one image for all",
+        ),
+        pytest.param({"probes": None}, ["The value probes is missing"], id="a group of values that is null"),
     ],
 )
 def test_contradictory_values(refusal: Callable[..., str], values: Values, words: list[str]) -> None:
     text = refusal(values)
 
     assert [word for word in words if word not in text] == []
+
+
+@pytest.mark.parametrize("helm", ["helm-3", "helm-4"])
+def test_values_of_a_release_of_the_originals(tools: Path, tmp_path: Path, helm: str) -> None:
+    """As `helm upgrade --reuse-values` has them, which puts them in the place of this chart's defaults."""
+    chart = shutil.copytree(CHART, tmp_path / CHART.name)
+    (chart / "values.yaml").write_text(json.dumps(ORIGINAL_VALUES))
+
+    with pytest.raises(RefusedError, match="--reset-then-reuse-values"):
+        render(tools / helm, {}, chart=chart)
 
 
 def test_the_default_namespace(refusal: Callable[..., str]) -> None:

@@ -59,6 +59,12 @@ ZONE = {
         pytest.param({}, "pod.tolerations", but(TOLERATIONS), id="all bear the same taints"),
         pytest.param({"tolerations": []}, "pod.tolerations", but(ABSENT), id="or none"),
         pytest.param(
+            {"tolerations": [{"key": "sla", "operator": "Gt", "value": "950"}]},
+            "pod.tolerations",
+            but([{"key": "sla", "operator": "Gt", "value": "950"}]),
+            id="or those that newer clusters compare by number",
+        ),
+        pytest.param(
             {"gfd": {"tolerations": [{"operator": "Exists"}]}},
             "pod.tolerations",
             but(TOLERATIONS, gfd=[{"operator": "Exists"}]),
@@ -160,7 +166,7 @@ CONTAINERS = {
     "configManager": "gpu-config-manager-ctr",
 }
 BUILT_IN = {
-    "devicePlugin": {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+    "devicePlugin": {"requests": {"cpu": "10m", "memory": "96Mi"}, "limits": {"memory": "512Mi"}},
     "gfd": {"requests": {"cpu": "10m", "memory": "96Mi"}, "limits": {"memory": "512Mi"}},
     "mps": {"requests": {"cpu": "10m", "memory": "64Mi"}},
     "configManager": {"requests": {"cpu": "5m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},

@@ -31,7 +31,7 @@ overlap with the plugin's and cannot be changed in place. `offset` is added to `
 {{- $root := index . 0 -}}
 {{- $components := dict
   "devicePlugin" (dict "suffix" "" "image" "nvidia-device-plugin" "app" (include "gpusuite.name" $root) "offset" 0)
-  "gfd" (dict "suffix" "gfd" "image" "gpu-feature-discovery" "app" $root.Values.gfd.nameOverride "offset" 1)
+  "gfd" (dict "suffix" "gfd" "image" "gpu-feature-discovery" "app" ($root.Values.gfd.nameOverride | default "gpu-feature-discovery") "offset" 1)
   "mps" (dict "suffix" "mps" "image" "mps-control-daemon" "app" "mps-control-daemon" "offset" 2)
   "configManager" (dict "suffix" "config" "image" "gpu-config-manager" "app" "gpu-config-manager" "offset" 3)
 -}}
@@ -105,16 +105,29 @@ app.kubernetes.io/instance: {{ $root.Release.Name }}
 {{- mergeOverwrite (dict) ((get $root.Values (index . 1)).podLabels | default dict) $labels $selector | toYaml -}}
 {{- end -}}
 
+{{/*
+The plugin's image without its tag. The original's own image, which a copy of its values file still names, is none of
+ours, so that it counts as not given: in its place, the program it holds would be killed for want of /healthz.
+*/}}
+{{- define "gpusuite.repository" -}}
+{{- ternary "k8s-gpu-suite/nvidia-device-plugin" .Values.image.repository (eq .Values.image.repository "nvcr.io/nvidia/k8s-device-plugin") -}}
+{{- end -}}
+
+{{/* What the image of a component is called. A digest among the values for all would name one image by another's. */}}
 {{- define "gpusuite.image" -}}
 {{- $root := index . 0 -}}
 {{- $own := (get $root.Values (index . 1)).image | default dict -}}
 {{- $name := (include "gpusuite.component" . | fromJson).image -}}
-{{- $repository := $root.Values.image.repository -}}
+{{- $repository := include "gpusuite.repository" $root -}}
 {{- if ne (index . 1) "devicePlugin" -}}
 {{- $repository = regexReplaceAll "[^/]+$" $repository $name -}}
 {{- end -}}
 {{- $repository = $own.repository | default $repository -}}
 {{- $tag := $own.tag | default $root.Values.image.tag | default (printf "v%s" $root.Chart.AppVersion) -}}
+{{- $shared := printf "%s:%s" (ternary "" $root.Values.image.repository (not (empty $own.repository))) (ternary "" $root.Values.image.tag (not (empty $own.tag))) -}}
+{{- if and (ne (index . 1) "devicePlugin") (not $own.digest) (contains "@" $shared) -}}
+{{- fail (printf "\nimage.repository and image.tag hold a digest, which is that of the plugin's image, but %s is needed as well.\nGive each its own: devicePlugin.image.digest, %s.image.digest and so on, and no digest in `image`." $name (index . 1)) -}}
+{{- end -}}
 {{- if $own.digest -}}
 {{- printf "%s@%s" $repository $own.digest -}}
 {{- else -}}

@@ -98,7 +98,7 @@ tolerations:
 {{- $root := index . 0 -}}
 {{- $own := (get $root.Values (index . 1)).resources -}}
 {{- $builtin := dict
-  "devicePlugin" (dict "requests" (dict "cpu" "10m" "memory" "64Mi") "limits" (dict "memory" "512Mi"))
+  "devicePlugin" (dict "requests" (dict "cpu" "10m" "memory" "96Mi") "limits" (dict "memory" "512Mi"))
   "gfd" (dict "requests" (dict "cpu" "10m" "memory" "96Mi") "limits" (dict "memory" "512Mi"))
   "mps" (dict "requests" (dict "cpu" "10m" "memory" "64Mi"))
   "configManager" (dict "requests" (dict "cpu" "5m" "memory" "64Mi") "limits" (dict "memory" "256Mi"))
