@@ -28,9 +28,11 @@ def server_context(ca: trustme.CA) -> ssl.SSLContext:
     return context
 
 
-def test_a_given_kubeconfig_wins_over_the_service_account() -> None:
+def test_a_given_kubeconfig_wins_over_the_service_account(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.touch()
     environ = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
-    assert find_access("/k", environ) == Kubeconfig(path=Path("/k"))
+    assert find_access(str(path), environ) == Kubeconfig(path=path)
     assert find_access("", environ) == ServiceAccount(host="10.0.0.1", port="443")
 
 
@@ -97,11 +99,20 @@ def test_a_token_file_named_by_a_kubeconfig_rotates_too(tmp_path: Path) -> None:
         cluster.close()
 
 
+def test_a_kubeconfig_that_cannot_be_read_is_an_error_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    with pytest.raises(ClusterError) as caught:
+        connect(kubeconfig=str(path), environ={})
+    assert str(caught.value) == f"The file {path} cannot be read: No such file or directory."
+    path.write_bytes(b"\xff")
+    with pytest.raises(ClusterError) as caught:
+        connect(kubeconfig=str(path), environ={})
+    assert str(caught.value) == f"The file {path} is no text."
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        pytest.param(None, "kubeconfig cannot be read: No such file or directory.", id="missing"),
-        pytest.param("\xff", "kubeconfig is no text", id="not text"),
         pytest.param("{", "is not YAML", id="not YAML"),
         pytest.param("[]", "holds no mapping", id="a list"),
         pytest.param("{}", "cannot be used", id="without a context"),
@@ -110,10 +121,9 @@ def test_a_token_file_named_by_a_kubeconfig_rotates_too(tmp_path: Path) -> None:
         pytest.param(MISSHAPEN, "cannot be used", id="a context that is no mapping"),
     ],
 )
-def test_a_kubeconfig_that_cannot_be_used_is_named(tmp_path: Path, text: str | None, message: str) -> None:
+def test_a_kubeconfig_that_cannot_be_used_is_named(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "kubeconfig"
-    if text is not None:
-        path.write_text(text, encoding="latin-1")
+    path.write_text(text)
     cluster = connect(kubeconfig=str(path), environ={})
     with pytest.raises(ClusterError, match=message) as caught:
         cluster.get(NODES, "a")

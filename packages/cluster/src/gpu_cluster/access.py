@@ -127,9 +127,11 @@ def find_access(
 ) -> Access:
     """Return how to reach the API server: the kubeconfig where one is given, else the pod's service account.
 
-    Raises ClusterError where neither is there.
+    Raises ClusterError where neither is there, or the kubeconfig cannot be read.
     """
     if kubeconfig:
+        # A mistyped name is an error of the start, which waiting does not repair.
+        _read(Path(kubeconfig))
         return Kubeconfig(path=Path(kubeconfig))
     host = environ.get("KUBERNETES_SERVICE_HOST", "")
     port = environ.get("KUBERNETES_SERVICE_PORT", "")
