@@ -9,6 +9,14 @@ unexport PYTHONDONTWRITEBYTECODE
 # gRPC tells the terminal whenever a server that it talks to stops, which is what many tests do.
 export GRPC_VERBOSITY ?= ERROR
 
+# uv and pip bring certificates of their own; those of the system also know the proxy that a company may have.
+SYSTEM_CERTIFICATES := $(firstword $(wildcard \
+  /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/ca-bundle.pem))
+ifneq ($(SYSTEM_CERTIFICATES),)
+export SSL_CERT_FILE ?= $(SYSTEM_CERTIFICATES)
+export PIP_CERT ?= $(SYSTEM_CERTIFICATES)
+endif
+
 BIN := .venv/bin
 SOURCES := packages tests scripts
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
