@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from gpu_core.cdi.model import Spec
 from gpu_core.cdi.names import CdiClass, qualified_name
 from gpu_core.cdi.write import text
-from gpu_core.command import Invocation, Subcommand
+from gpu_core.command import Invocation, Subcommand, tell
 from gpu_core.config.options import Group, setting
 from gpu_core.errors import UsageError
 
@@ -36,14 +35,14 @@ def show_cdi(invocation: Invocation) -> int:
     specs = _specs(invocation.load())
     if what == "list":
         names = sorted(qualified_name(cdi_class, device.name) for cdi_class, spec in specs for device in spec.devices)
-        sys.stdout.writelines(f"{name}\n" for name in names)
+        tell("".join(f"{name}\n" for name in names))
         return 0
     output = invocation.own_settings().output
     documents = [text(spec) for _, spec in specs]
     if output:
         _write(Path(output), documents)
     else:
-        sys.stdout.write("".join(documents))
+        tell("".join(documents))
     return 0
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from gpu_core.command import Invocation, Subcommand
+from gpu_core.command import Invocation, Subcommand, tell
 from gpu_core.config.options import Group, setting
 from gpu_core.errors import KubeletError
 
@@ -47,9 +46,9 @@ def run(invocation: Invocation) -> int:
     held, reason = _holders(Path(own.pod_resources_socket))
     document, notes = with_holders(document, held), [*notes, *reason]
     if own.format is Format.JSON:
-        sys.stdout.write(json.dumps({**document, "notes": notes}, indent=2, ensure_ascii=False) + "\n")
+        tell(json.dumps({**document, "notes": notes}, indent=2, ensure_ascii=False) + "\n")
     else:
-        sys.stdout.write(as_text(document, notes))
+        tell(as_text(document, notes))
     return 0
 
 

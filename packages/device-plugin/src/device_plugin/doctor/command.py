@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from gpu_core.command import Invocation, Subcommand
+from gpu_core.command import Invocation, Subcommand, tell
 from gpu_core.config.model import Config
 from gpu_core.config.options import Group, setting
 from gpu_core.config.settings import PluginSettings
@@ -65,7 +64,7 @@ def run(invocation: Invocation) -> int:
 
     settings: DoctorSettings = invocation.own_settings()
     findings = examine(scene_of(invocation, settings))
-    sys.stdout.write(as_json(findings) if settings.format is Format.JSON else as_text(findings))
+    tell(as_json(findings) if settings.format is Format.JSON else as_text(findings))
     failing = {Level.PROBLEM} if settings.fail_on is FailOn.PROBLEM else {Level.PROBLEM, Level.WARNING}
     return 1 if worst(findings) in failing else 0
 
