@@ -15,8 +15,8 @@ from config_manager.processes import Process
 PROC = Path("/proc")
 
 PROGRAM = """#!{python}
-import signal, sys
-signal.signal(signal.SIGHUP, lambda *_: print("hup", flush=True))
+import os, signal, sys
+signal.signal(signal.SIGHUP, lambda *_: os.write(1, b"hup\\n"))
 print("ready", flush=True)
 for line in sys.stdin:
     break
