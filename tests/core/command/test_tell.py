@@ -68,3 +68,11 @@ def test_characters_that_the_output_lacks_are_escaped(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stderr) == (1, "")
     assert r": caf\xe9: unknown key" in done.stdout
+
+
+def test_a_closed_standard_error_stops_nothing() -> None:
+    done = ask("2>&-", "check-config", "/dev/null")
+
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "/dev/null is valid.")
+    assert ask("2>&-", "--quux").returncode == 1
+    assert ask("2>&-").returncode == 3

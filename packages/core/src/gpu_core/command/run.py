@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from gpu_core.command.check_config import CHECK_CONFIG
@@ -36,6 +37,9 @@ def run_program(
     subcommand selects that instead, any other argument is ignored as the original ignores it. `check-config` is a
     subcommand of every program. A SuiteError becomes one message on standard error.
     """
+    if sys.stderr is None:
+        # Whoever closed it wants to hear nothing; without this, the first message would be the end.
+        sys.stderr = Path("/dev/null").open("w")  # noqa: SIM115  for as long as we run
     call = _Call(program=program, argv=tuple(argv), environ=environ, subcommands=(*subcommands, CHECK_CONFIG))
     try:
         return _dispatch(call, main)
