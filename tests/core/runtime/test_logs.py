@@ -5,7 +5,11 @@ import json
 import subprocess
 import sys
 
-from gpu_core.runtime.logs import configure, get_logger
+import pytest
+
+from gpu_core.config.load import load
+from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.runtime.logs import configure, configure_by, get_logger
 
 
 def test_json_lines_carry_event_level_time_and_fields() -> None:
@@ -59,3 +63,29 @@ def test_rich_stays_usable_for_who_loaded_it_before() -> None:
     code = "import rich, gpu_core.runtime.logs, sys; print(sys.modules['rich'] is rich)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
+
+
+@pytest.mark.parametrize(
+    ("argv", "json_lines", "terminal"),
+    [
+        pytest.param([], True, False, id="lines are JSON where nobody watches"),
+        pytest.param([], False, True, id="and text on a terminal"),
+        pytest.param(["--log-format=text"], False, False, id="text when asked for"),
+        pytest.param(["--log-format=json"], True, True, id="JSON when asked for"),
+    ],
+)
+def test_the_form_follows_the_settings_and_the_stream(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    argv: list[str],
+    *,
+    json_lines: bool,
+    terminal: bool,
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    configure_by(load(DEVICE_PLUGIN, [*argv, "--log-level=warning"], {}).settings)
+    get_logger().info("quiet")
+    get_logger().warning("Device is sick")
+    written = capsys.readouterr().err
+    assert ("quiet" in written, written.startswith("{")) == (False, json_lines)
+    assert ("\x1b[" in written) is (terminal and not json_lines)

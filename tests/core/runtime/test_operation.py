@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import socket
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from fakes.http_client import get, get_json, scrape
 from gpu_core.errors import UsageError
 from gpu_core.runtime.build import build, version
 from gpu_core.runtime.counters import Counters, Metric
+from gpu_core.runtime.logs import configure
 from gpu_core.runtime.operation import Operation, config_name, count_config, operated
 from gpu_core.runtime.probes import Check, Pulse
 
@@ -102,6 +104,8 @@ def test_what_is_not_there_is_said_so() -> None:
 
 
 def test_a_page_that_cannot_be_made_takes_nothing_else_down() -> None:
+    log = io.StringIO()
+    configure(json=True, stream=log)
     program = Program()
 
     def broken() -> str:
@@ -111,6 +115,7 @@ def test_a_page_that_cannot_be_made_takes_nothing_else_down() -> None:
     with program.served() as port:
         page, probe = get(port, "/"), get(port, "/healthz")
     assert (page.status, "a mistake" in page.body, probe.status) == (500, False, 200)
+    assert "RuntimeError: a mistake of ours" in log.getvalue()
 
 
 def test_clients_that_say_nothing_do_not_keep_others_away() -> None:

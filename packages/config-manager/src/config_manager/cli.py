@@ -10,7 +10,6 @@ from gpu_core.command import run_program
 from gpu_core.config.load import Loaded
 from gpu_core.config.programs import CONFIG_MANAGER
 from gpu_core.config.settings import ConfigManagerSettings
-from gpu_core.config.words import LogFormat
 from gpu_core.runtime import logs
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.signals import signals_to
@@ -24,7 +23,7 @@ def main() -> None:
 def run(loaded: Loaded[ConfigManagerSettings]) -> int:
     """Follow the node's label until a signal ends it, or act on it once."""
     settings = loaded.settings
-    logs.configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level)
+    logs.configure_by(settings)
     log = logs.get_logger()
     for warning in loaded.warnings:
         log.warning("configuration", problem=warning)

@@ -16,13 +16,12 @@ from device_plugin.plugins import KubeletPlaces
 from device_plugin.source import NodeSource, node_source
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import PluginSettings
-from gpu_core.config.words import LogFormat
 from gpu_core.errors import KubeletError
 from gpu_core.mps import MpsRoot
 from gpu_core.runtime.config_file import ConfigFileWatch, DirectoriesWatch
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.events import EventQueue, Reload
-from gpu_core.runtime.logs import configure
+from gpu_core.runtime.logs import configure_by
 from gpu_core.runtime.operation import operated
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
@@ -35,7 +34,7 @@ _SETTLE = 0.02
 def run(loaded: Loaded[PluginSettings]) -> int:
     """Serve until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
     settings = loaded.settings
-    configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level.value)
+    configure_by(settings)
     events, counters, pulse = EventQueue(), Counters(), Pulse(time.monotonic)
     places = Places(kubelet=kubelet_places(settings), mps=MpsRoot(settings.mps_root_ctr))
     source = node_source(settings)

@@ -80,9 +80,7 @@ def _whole_labels(source: NodeSource, loaded: Loaded[GfdSettings], warn: Callabl
 
 
 def _operators_log(loaded: Loaded[GfdSettings]) -> Log:
-    from gpu_core.config.words import LogFormat  # noqa: PLC0415
-    from gpu_core.runtime.logs import configure, get_logger  # noqa: PLC0415  costs as much as all labels
+    from gpu_core.runtime.logs import configure_by, get_logger  # noqa: PLC0415  costs as much as all labels
 
-    settings = loaded.settings
-    configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level.value)
+    configure_by(loaded.settings)
     return get_logger()

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
-from gpu_core.config.words import LogFormat
 from gpu_core.runtime.config_file import ConfigFileWatch
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.events import EventQueue, Reload
-from gpu_core.runtime.logs import configure
+from gpu_core.runtime.logs import configure_by
 from gpu_core.runtime.operation import operated
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
@@ -25,7 +24,7 @@ from gpu_feature_discovery.operating import operation
 def run_daemon(loaded: Loaded[GfdSettings]) -> int:
     """Run until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
     settings = loaded.settings
-    configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level.value)
+    configure_by(settings)
     events, counters, pulse = EventQueue(), Counters(), Pulse(time.monotonic)
     daemon = Daemon(loaded, events, clock=time.monotonic, now=time.time, counters=counters)
     with (

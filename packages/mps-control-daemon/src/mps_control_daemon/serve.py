@@ -7,12 +7,11 @@ import time
 from gpu_core.config.dump import config_text
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import MpsSettings
-from gpu_core.config.words import LogFormat
 from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.build import version
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.events import EventQueue
-from gpu_core.runtime.logs import configure
+from gpu_core.runtime.logs import configure_by
 from gpu_core.runtime.operation import Operation, config_name, operated
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
@@ -25,7 +24,7 @@ from mps_control_daemon.hardware import opener
 def run(loaded: Loaded[MpsSettings]) -> int:
     """Run MPS until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
     settings = loaded.settings
-    configure(json=settings.log_format is LogFormat.JSON, level=settings.log_level.value)
+    configure_by(settings)
     events, counters, pulse = EventQueue(), Counters(), Pulse(time.monotonic)
     with (
         signals_to(events),

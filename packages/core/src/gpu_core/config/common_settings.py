@@ -24,8 +24,8 @@ class OperationSettings:
     log_format: LogFormat = setting(
         "log-format",
         ["LOG_FORMAT"],
-        "Log lines as JSON for collectors or as text for people.",
-        default=LogFormat.JSON,
+        "Log lines as JSON for collectors or as text for people; `auto` is text on a terminal and JSON elsewhere.",
+        default=LogFormat.AUTO,
         group=Group.OPERATION,
         ours=True,
     )

@@ -102,8 +102,9 @@ class LabelFormat(StrEnum):
 
 
 class LogFormat(StrEnum):
-    """How log lines look: JSON for collectors, text for people."""
+    """How log lines look: JSON for collectors, text for people; `auto` is text on a terminal and JSON elsewhere."""
 
+    AUTO = "auto"
     JSON = "json"
     TEXT = "text"
 

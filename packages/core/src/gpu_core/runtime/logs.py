@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, assert_never, cast
+
+from gpu_core.config.common_settings import OperationSettings
+from gpu_core.config.words import LogFormat
 
 # structlog imports rich where it is installed, and typer brings it along: 90 ms and 5 MiB for tracebacks that these
 # programs never show. A None entry makes that import fail, which structlog expects.
@@ -46,6 +49,20 @@ def configure(*, json: bool, level: str = "info", stream: TextIO | None = None) 
         logger_factory=structlog.WriteLoggerFactory(file=out),
         cache_logger_on_first_use=False,
     )
+
+
+def configure_by(settings: OperationSettings) -> None:
+    """Send all logs of this process to standard error as the settings say."""
+    match settings.log_format:
+        case LogFormat.AUTO:
+            as_json = not sys.stderr.isatty()
+        case LogFormat.JSON:
+            as_json = True
+        case LogFormat.TEXT:
+            as_json = False
+        case _:
+            assert_never(settings.log_format)
+    configure(json=as_json, level=settings.log_level.value)
 
 
 def get_logger(**fields: Any) -> FilteringBoundLogger:
