@@ -74,6 +74,23 @@ def test_kinds_and_helps_are_what_the_parser_finds() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (-3.0, "-3"),
+        (0.1, "0.1"),
+        (1e15, "1e+15"),
+        (math.inf, "+Inf"),
+        (-math.inf, "-Inf"),
+        (math.nan, "NaN"),
+    ],
+)
+def test_numbers_as_prometheus_writes_them(value: float, text: str) -> None:
+    sample = Sample(metric=Metric(name="a", help="A.", kind=MetricKind.GAUGE), labels=(), value=value)
+    assert metrics_text([sample]).splitlines()[-1] == f"a {text}"
+
+
 @given(label=st.text(st.characters(exclude_categories=["Cs"])), value=st.floats() | st.integers(-(2**53), 2**53))
 def test_every_label_and_number_survives(label: str, value: float) -> None:
     sample = Sample(metric=DEVICES, labels=(("resource", label), ("health", "")), value=value)
