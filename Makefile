@@ -83,6 +83,7 @@ fuzz: .venv/.synced ## Search the property tests for much longer than `make test
 .PHONY: bench
 bench: .venv/.synced ## Measure start, memory and latency against a simulated node
 	$(BIN)/python scripts/bench.py
+	$(BIN)/python tests/bench/preferred.py
 
 ##@ Make
 
