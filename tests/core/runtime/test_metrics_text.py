@@ -80,7 +80,7 @@ def test_kinds_and_helps_are_what_the_parser_finds() -> None:
         (0.0, "0"),
         (-3.0, "-3"),
         (0.1, "0.1"),
-        (1e15, "1e+15"),
+        (1e16, "1e+16"),
         (math.inf, "+Inf"),
         (-math.inf, "-Inf"),
         (math.nan, "NaN"),
