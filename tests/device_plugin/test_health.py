@@ -100,10 +100,10 @@ def test_the_drivers_word_brings_a_gpu_back_and_nothing_else(kubelet: Kubelet) -
         plugin.say("recovery 0 reset", "event 0 xid=79")
         wait_sick(kubelet, A100[0])
         after = kubelet.log.position
-        for answer in ("recovery 0 reset", "fail DeviceGetMemoryInfo 0 UNKNOWN", "recovery 0 unsupported"):
+        answers = ("recovery 0 reset", "fail DeviceGetMemoryInfo 0 UNKNOWN", "recovery 0 unsupported")
+        for number, answer in enumerate(answers, start=1):
             plugin.say(answer, "event 3 xid=13")
-            seen = plugin.number(EVENTS, xid="13")
-            plugin.wait_number(EVENTS, seen + 1, xid="13")
+            plugin.wait_number(EVENTS, number, xid="13")
             assert not kubelet.log.events(Listed, after=after)
         plugin.say("heal *", "recovery 0 none")
         wait_sick(kubelet, after=after)
@@ -122,6 +122,21 @@ def test_a_wait_that_keeps_failing_makes_all_sick_once_and_is_told_once(kubelet:
         first, *others = [len(sick(listed)) for listed in kubelet.log.events(Listed)]
         assert (first, others[0], others[-1]) == (0, 4, 0)
         assert others == sorted(set(others), reverse=True)
+
+
+def test_a_gpu_that_ends_the_wait_by_falling_off_the_bus_leaves_its_neighbours_healthy(kubelet: Kubelet) -> None:
+    with run_plugin(kubelet, "a100x4-pcie", config=QUICK) as plugin:
+        kubelet.log.wait_for(Listed)
+        plugin.say("fail DeviceGetHandleByUUID 2 GPU_IS_LOST", "fail EventSetWait * GPU_IS_LOST count=1")
+        wait_sick(kubelet, A100[2])
+        assert max(len(sick(listed)) for listed in kubelet.log.events(Listed)) == 1
+
+
+def test_a_wait_that_loses_gpus_again_at_once_makes_all_sick(kubelet: Kubelet) -> None:
+    with run_plugin(kubelet, "a100x4-pcie", config=QUICK) as plugin:
+        kubelet.log.wait_for(Listed)
+        plugin.say("fail EventSetWait * GPU_IS_LOST")
+        wait_sick(kubelet, *A100)
 
 
 def test_without_a_monitor_nothing_is_ever_called_healthy(kubelet: Kubelet) -> None:

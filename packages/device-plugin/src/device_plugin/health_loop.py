@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -20,6 +21,9 @@ _WAIT = 0.1
 
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 30.0
+
+_LOST = "GPU_IS_LOST"
+"""What a wait for events answers when one of its GPUs fell off the bus."""
 
 _SAME_EVENT = 10.0
 """Seconds in which an event like one before is counted, but not logged: drivers can repeat one very often."""
@@ -91,6 +95,7 @@ class HealthLoop:
 
     def _keep_following(self) -> None:
         pause = _FIRST_PAUSE
+        forgiven = -math.inf
         while not self._stopping.is_set():
             began = self._clock()
             try:
@@ -103,6 +108,11 @@ class HealthLoop:
                 finally:
                     monitor.close()
             except NvmlCallError as error:
+                if error.code == _LOST and self._clock() - forgiven > _LONGEST_PAUSE:
+                    # One GPU has gone. Another event set serves the others, and which one it is, each GPU's own answer
+                    # tells; when that set fails as soon, nothing is known of any of them.
+                    forgiven = self._clock()
+                    continue
                 self._failed(Fault(call=error.call, code=error.code))
                 self._cover(frozenset(), blind=True)
                 # One that has worked for a while is worth another try soon.
