@@ -40,12 +40,12 @@ def run(loaded: Loaded[PluginSettings]) -> int:
     source = node_source(settings)
     apps: list[App] = []
     watched = operation(lambda: apps[0] if apps else None, settings.node_name, counters, pulse)
-    with (
-        signals_to(events),
-        operated(settings.metrics_address, watched),
-        reporting(settings, loaded.environ) as reports,
-        running(loaded, source, places, events, counters, observers=reports.observers) as app,
-    ):
+    with ExitStack() as stack:
+        stack.enter_context(signals_to(events))
+        stack.enter_context(operated(settings.metrics_address, watched))
+        reports = stack.enter_context(reporting(settings, loaded.environ))
+        with pulse.turn():
+            app = stack.enter_context(running(loaded, source, places, events, counters, observers=reports.observers))
         apps.append(app)
         reports.follow(lambda: app.node.health)
         supervise(events, app.act, first=app.wait(), pulse=pulse)
