@@ -40,7 +40,6 @@ EDGES = frozenset(
         "gpu_core.runtime.counters",
         "gpu_core.runtime.files",
         "gpu_core.runtime.http",
-        "gpu_core.runtime.http",
         "gpu_core.runtime.links",
         "gpu_core.runtime.operation",
         "gpu_core.runtime.process",
