@@ -24,6 +24,9 @@ _MODE = 0o755
 
 _DIAL_TIMEOUT = 5.0
 
+_LAST_CALLS = 5.0
+"""Seconds that calls in progress have to end once they were told to."""
+
 CHANNEL_OPTIONS = (
     # Without it the client would send the escaped path as authority, which Go's servers refuse.
     ("grpc.default_authority", "localhost"),
@@ -87,8 +90,8 @@ class Listener:
         if self._file is not None and self.place() is Place.OURS:
             with contextlib.suppress(OSError):
                 self._path.unlink()
-        self._server.stop(None).wait()
-        self._pool.shutdown()
+        ended = self._server.stop(None).wait(_LAST_CALLS)
+        self._pool.shutdown(wait=ended)
 
 
 def _dial(path: Path) -> None:

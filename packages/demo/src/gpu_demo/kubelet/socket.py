@@ -37,7 +37,8 @@ class RegistrationSocket:
         directory.mkdir(parents=True, exist_ok=True)
         for entry in directory.iterdir():
             if entry.name != CHECKPOINT and not entry.is_dir():
-                entry.unlink()
+                # A plugin may rename or remove what is its own meanwhile.
+                entry.unlink(missing_ok=True)
         self._bound.parent.mkdir(exist_ok=True)
         self._server.add_insecure_port(f"unix:{self._bound}")
         self._server.start()
