@@ -16,7 +16,7 @@ from gpu_core.errors import NvmlCallError
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 
-_WAIT = 0.1
+_WAIT = 0.25
 """Seconds of one wait for events, and so the most that stopping takes."""
 
 _FIRST_PAUSE = 1.0

@@ -14,8 +14,9 @@ from gpu_core.devices.simulated.c_values import address, number, put_number, put
 from gpu_core.devices.simulated.gpu_calls import INVALID_ARGUMENT, NOT_SUPPORTED, SUCCESS
 from gpu_core.devices.simulated.handles import Handles
 from gpu_core.devices.simulated.node import SimulatedGpu
+from gpu_core.devices.simulated.state import SimulatedState
 
-_STEP = 0.02
+_STEP = 0.04
 """Seconds between two looks at the events file while somebody waits for an event."""
 
 
@@ -50,16 +51,23 @@ def _wait(handles: Handles, events: Any, data: Any, milliseconds: Any) -> int:
         code = handles.state.failure("EventSetWait", None)
         if code is not None:
             return int(getattr(pynvml, f"NVML_ERROR_{code}", pynvml.NVML_ERROR_UNKNOWN))
-        left = end - time.monotonic()
-        if left <= 0:
+        if not _news_before(end, handles.state):
             return int(pynvml.NVML_ERROR_TIMEOUT)
-        time.sleep(min(_STEP, left))
     gpu, event = taken
     out = target(data)
     out.device = cast(c_void_p(handles.give(gpu.uuid, gpu)), pynvml.c_nvmlDevice_t)
     out.eventType, out.eventData = event.kind, event.data
     out.gpuInstanceId, out.computeInstanceId = event.gpu_instance, event.compute_instance
     return SUCCESS
+
+
+def _news_before(end: float, state: SimulatedState) -> bool:
+    """Wait until the events file has grown, and tell whether it has; where there is none, nothing can happen."""
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(min(_STEP, left) if state.may_change else left)
+        if state.has_news():
+            return True
+    return False
 
 
 EVENT_CALLS: Mapping[str, Callable[..., int]] = MappingProxyType(

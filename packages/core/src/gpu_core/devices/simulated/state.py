@@ -59,6 +59,20 @@ class SimulatedState:
         self._partitions = 0
         self._failures: list[_Failure] = []
 
+    @property
+    def may_change(self) -> bool:
+        """Whether there is a file by which something can happen to the node."""
+        return self._events_file is not None
+
+    def has_news(self) -> bool:
+        """Whether the events file holds something that was not read yet; far cheaper than reading it."""
+        if self._events_file is None:
+            return False
+        try:
+            return self._events_file.stat().st_size != self._read_to
+        except OSError:
+            return False
+
     def gpus(self) -> dict[int, SimulatedGpu]:
         """Return the GPUs that are there, by index; an index keeps its GPU, and gaps stay."""
         with self.lock:
