@@ -111,6 +111,7 @@ CHANGES: Values = {
     "priorityClassName": "",
     "runtimeClassName": "x",
     "devicePlugin.enabled": False,
+    "devicePlugin.podResources": True,
     "devicePlugin.nodeEvents": True,
     "devicePlugin.nodeCondition": "X",
     "gfd.enabled": False,
