@@ -45,6 +45,7 @@ EDGES = frozenset(
         "gpu_core.runtime.process",
         "gpu_core.runtime.process_facts",
         "gpu_core.runtime.published",
+        "gpu_core.runtime.held_signals",
         "gpu_core.runtime.signals",
         # access to the Kubernetes API
         "gpu_cluster.access",

@@ -44,3 +44,23 @@ def test_the_device_plugin_serves_without_kubernetes(socket_dir: Path) -> None:
         loaded = imported(log.read())
     assert "gpu_core" in loaded
     assert loaded & {"kubernetes", "urllib3", "rich.console", "typer", "pydantic"} == set()
+
+
+# Tells which signals are held back when a program goes on to what takes long to import, and ends it there.
+_IMPORTING = """
+import importlib, os, signal, sys
+class Look:
+    def find_spec(self, name, path=None, target=None):
+        if name == "gpu_core.config.programs":
+            print(*sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])), flush=True)
+            os._exit(0)
+sys.meta_path.insert(0, Look())
+importlib.import_module(sys.argv.pop(1) + ".cli").main()
+"""
+
+
+@pytest.mark.parametrize("package", ["config_manager", "device_plugin", "gpu_feature_discovery", "mps_control_daemon"])
+def test_no_signal_is_lost_while_a_program_is_imported(package: str) -> None:
+    done = subprocess.run([sys.executable, "-c", _IMPORTING, package], capture_output=True, text=True, check=True)
+    held = sorted([signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT])
+    assert done.stdout == f"{' '.join(str(int(number)) for number in held)}\n"

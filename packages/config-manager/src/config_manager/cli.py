@@ -1,33 +1,20 @@
 """The command `config-manager`."""
 
+# ruff: noqa: PLC0415  What takes long to import is imported once signals are held back.
+
 from __future__ import annotations
 
 import os
 import sys
 
-from config_manager.app import App, Surroundings
-from gpu_core.command import run_program
-from gpu_core.config.load import Loaded
-from gpu_core.config.programs import CONFIG_MANAGER
-from gpu_core.config.settings import ConfigManagerSettings
-from gpu_core.runtime import logs
-from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.signals import signals_to
+from gpu_core.runtime.held_signals import hold_signals, release_signals
 
 
 def main() -> None:
     """Run config-manager with the process's arguments and environment."""
-    sys.exit(run_program(CONFIG_MANAGER, sys.argv[1:], os.environ, run))
+    hold_signals()
+    from config_manager.serve import run
+    from gpu_core.command import run_program
+    from gpu_core.config.programs import CONFIG_MANAGER
 
-
-def run(loaded: Loaded[ConfigManagerSettings]) -> int:
-    """Follow the node's label until a signal ends it, or act on it once."""
-    settings = loaded.settings
-    logs.configure_by(settings)
-    log = logs.get_logger()
-    for warning in loaded.warnings:
-        log.warning("configuration", problem=warning)
-    app = App(settings, Surroundings(environ=loaded.environ), log=log, counters=Counters())
-    with signals_to(app.events):
-        app.run()
-    return 0
+    sys.exit(run_program(CONFIG_MANAGER, sys.argv[1:], os.environ, run, on_errand=release_signals))

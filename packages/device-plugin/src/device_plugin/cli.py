@@ -1,21 +1,28 @@
 """The command line of the device plugin."""
 
+# ruff: noqa: PLC0415  What takes long to import is imported once signals are held back.
+
 from __future__ import annotations
 
 import os
 import sys
 
-from device_plugin.doctor.command import DOCTOR
-from device_plugin.show_cdi import CDI
-from device_plugin.status import STATUS
-from gpu_core.command import run_program
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.runtime.held_signals import hold_signals, release_signals
 
 
 def main() -> None:
     """Run the program named on the command line."""
+    hold_signals()
     # gRPC reads this when it is imported: its threads have no part in the processes that we start.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
-    from device_plugin.serve import run  # noqa: PLC0415
+    from device_plugin.doctor.command import DOCTOR
+    from device_plugin.serve import run
+    from device_plugin.show_cdi import CDI
+    from device_plugin.status import STATUS
+    from gpu_core.command import run_program
+    from gpu_core.config.programs import DEVICE_PLUGIN
 
-    sys.exit(run_program(DEVICE_PLUGIN, sys.argv[1:], os.environ, run, subcommands=[STATUS, DOCTOR, CDI]))
+    subcommands = [STATUS, DOCTOR, CDI]
+    sys.exit(
+        run_program(DEVICE_PLUGIN, sys.argv[1:], os.environ, run, subcommands=subcommands, on_errand=release_signals)
+    )

@@ -1,16 +1,22 @@
 """The command line of the MPS control daemon."""
 
+# ruff: noqa: PLC0415  What takes long to import is imported once signals are held back.
+
 from __future__ import annotations
 
 import os
 import sys
 
-from gpu_core.command import run_program
-from gpu_core.config.programs import MPS_CONTROL_DAEMON
-from mps_control_daemon.mount_shm import MOUNT_SHM
-from mps_control_daemon.serve import run
+from gpu_core.runtime.held_signals import hold_signals, release_signals
 
 
 def main() -> None:
     """Run the program named on the command line."""
-    sys.exit(run_program(MPS_CONTROL_DAEMON, sys.argv[1:], os.environ, run, subcommands=[MOUNT_SHM]))
+    hold_signals()
+    from gpu_core.command import run_program
+    from gpu_core.config.programs import MPS_CONTROL_DAEMON
+    from mps_control_daemon.mount_shm import MOUNT_SHM
+    from mps_control_daemon.serve import run
+
+    argv, errands = sys.argv[1:], [MOUNT_SHM]
+    sys.exit(run_program(MPS_CONTROL_DAEMON, argv, os.environ, run, subcommands=errands, on_errand=release_signals))

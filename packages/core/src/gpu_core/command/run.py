@@ -30,19 +30,21 @@ def run_program(
     main: Callable[[Loaded[S]], int],
     *,
     subcommands: Sequence[Subcommand] = (),
+    on_errand: Callable[[], object] = lambda: None,
 ) -> int:
     """Do what a command line asks for and return the exit code.
 
     `argv` is without the program's name. `main` runs the program itself; a first argument that is the name of a
     subcommand selects that instead, any other argument is ignored as the original ignores it. `check-config` is a
-    subcommand of every program. A SuiteError becomes one message on standard error.
+    subcommand of every program; `on_errand` is called before that or anything else but the program itself is done.
+    A SuiteError becomes one message on standard error.
     """
     if sys.stderr is None:
         # Whoever closed it wants to hear nothing; without this, the first message would be the end.
         sys.stderr = Path("/dev/null").open("w")  # noqa: SIM115  for as long as we run
     call = _Call(program=program, argv=tuple(argv), environ=environ, subcommands=(*subcommands, CHECK_CONFIG))
     try:
-        return _dispatch(call, main)
+        return _dispatch(call, main, on_errand)
     except SuiteError as error:
         sys.stderr.write(f"{program.commands[0]}: {error}\n")
         return error.exit_code
@@ -64,17 +66,20 @@ class _Call:
         return next((subcommand for subcommand in self.subcommands if subcommand.name == name), None)
 
 
-def _dispatch(call: _Call, main: Callable[[Loaded[S]], int]) -> int:
+def _dispatch(call: _Call, main: Callable[[Loaded[S]], int], on_errand: Callable[[], object]) -> int:
     shell = _completion_name(call)
     if shell is not None:
+        on_errand()
         return _complete(call, shell)
     line = read_flags(call.program.options, call.argv)
     first = line.rest[0] if line.rest and not line.stopped else None
+    subcommand = call.subcommand(first)
+    if line.help or first == "help" or line.version or subcommand is not None:
+        on_errand()
     if line.help or first == "help":
         return _help(call, None)
     if line.version:
         return _version(call)
-    subcommand = call.subcommand(first)
     if subcommand is not None:
         return _run_subcommand(call, line, subcommand)
     return main(load_line(call.program, line, call.environ))

@@ -9,8 +9,7 @@ from types import FrameType
 from typing import Protocol
 
 from gpu_core.runtime.events import Reload, Stop
-
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
+from gpu_core.runtime.held_signals import ANSWERED, release_signals
 
 
 class Sink(Protocol):
@@ -22,14 +21,15 @@ class Sink(Protocol):
 
 @contextmanager
 def signals_to(events: Sink) -> Iterator[None]:
-    """Put an event for every signal while the block runs; the former handlers come back after it."""
+    """Put an event for every signal, those held back first, while the block runs; then the former handlers return."""
 
     def handle(number: int, _frame: FrameType | None) -> None:
         name = signal.Signals(number).name
         events.put(Reload(name) if number == signal.SIGHUP else Stop(name))
 
-    former = {number: signal.signal(number, handle) for number in (signal.SIGHUP, *_STOPPING)}
+    former = {number: signal.signal(number, handle) for number in ANSWERED}
     try:
+        release_signals()
         yield
     finally:
         for number, handler in former.items():

@@ -1,0 +1,23 @@
+"""config-manager as a process: its log, its signals, its exit code."""
+
+from __future__ import annotations
+
+from config_manager.app import App, Surroundings
+from gpu_core.config.load import Loaded
+from gpu_core.config.settings import ConfigManagerSettings
+from gpu_core.runtime import logs
+from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.signals import signals_to
+
+
+def run(loaded: Loaded[ConfigManagerSettings]) -> int:
+    """Follow the node's label until a signal ends it, or act on it once."""
+    settings = loaded.settings
+    logs.configure_by(settings)
+    log = logs.get_logger()
+    for warning in loaded.warnings:
+        log.warning("configuration", problem=warning)
+    app = App(settings, Surroundings(environ=loaded.environ), log=log, counters=Counters())
+    with signals_to(app.events):
+        app.run()
+    return 0
