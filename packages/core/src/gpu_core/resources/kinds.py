@@ -7,7 +7,7 @@ difference to any score, so it is enough to count how many of each kind a set ta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 Scores = Sequence[Sequence[int]]
@@ -73,6 +73,11 @@ class Packing:
     kinds: int
 
     @property
+    def bits(self) -> int:
+        """How many bits all fields take. A set is one integer: its worth, shifted by this, plus its counts."""
+        return self.width * self.kinds
+
+    @property
     def guards(self) -> int:
         """The free bit of every field."""
         return sum(1 << (self.width * kind + self.width - 1) for kind in range(self.kinds))
@@ -101,36 +106,49 @@ def number_of_sets(kinds: Sequence[Kind], size: int) -> int:
 
 def sets_of(
     kinds: Sequence[Kind], scores: Scores, size: int, packing: Packing, hopes: Sequence[int]
-) -> Iterator[tuple[int, int]]:
-    """Yield every way to take `size` GPUs: twice the sum of its pair scores less its members' `hopes`, and its counts.
+) -> list[list[int]]:
+    """Return every way to take `size` > 0 GPUs, by the first kind that is in it, as one integer each (see Packing).
 
-    `hopes` has a number for a member of each kind; counts are packed. All or none of the GPUs that stay together are
-    taken. The ways are built kind by kind, all of them at once.
+    Its worth is twice the sum of its pair scores less its members' `hopes`, of which there is one for each kind. All or
+    none of the GPUs that stay together are taken.
+
+    A partial way is an integer, too: between worth and counts it has a field for each kind, the gain that a member of
+    that kind would bring. The kinds are gone through from the last to the first, so that a way is whole when its first
+    kind has joined it; until then it is made once, and every kind before may join it.
     """
-    # A partial way: worth and counts so far, GPUs still missing, and what one member of each later kind would add.
-    partial = [(0, 0, size, [-hope for hope in hopes])]
-    left = sum(len(kind.members) * kind.size for kind in kinds)
-    for number, kind in enumerate(kinds):
-        left -= len(kind.members) * kind.size
-        within = _within(kind, scores)
-        row = [2 * _between(kind, other, scores) for other in kinds]
-        unit = packing.packed([0] * number + [1])
+    width = (2 * sum(map(sum, scores))).bit_length()
+    bits = packing.bits
+    field, counts, whole = (1 << width) - 1, (1 << bits) - 1, bits + width * len(kinds)
+    partial: list[list[int]] = [[] for _ in range(size)]
+    partial[0].append(0)
+    ways: list[list[int]] = []
+    before = sum(len(kind.members) * kind.size for kind in kinds)
+    for number, kind in reversed(tuple(enumerate(kinds))):
+        before -= len(kind.members) * kind.size
+        shift = bits + width * number
+        gains = sum(2 * _between(kind, other, scores) << (width * n) for n, other in enumerate(kinds[:number]))
+        within = 2 * _within(kind, scores)
+        whole_ways: list[int] = []
         grown = []
-        for worth, packed, missing, gains in partial:
-            fewest = max(0, -((left - missing) // kind.size))
-            for count in range(fewest, min(len(kind.members), missing // kind.size) + 1):
-                if not count:
-                    grown.append((worth, packed, missing, gains))
-                    continue
-                pairs = 1 if kind.together else count * (count - 1) // 2
-                more = worth + count * gains[number] + 2 * pairs * within
-                rest = missing - count * kind.size
-                if rest:
-                    adds = [gain + count * add for gain, add in zip(gains, row, strict=True)]
-                    grown.append((more, packed + count * unit, rest, adds))
-                else:
-                    yield more, packed + count * unit
-        partial = grown
+        for count in range(1, len(kind.members) + 1):
+            pairs = 1 if kind.together else count * (count - 1) // 2
+            fixed = ((pairs * within - count * hopes[number]) << whole) + (count << packing.width * number)
+            joined = fixed + (count * gains << bits)
+            more = count * kind.size
+            # Ways of fewer GPUs than these could not become whole any more.
+            for taken in range(max(0, size - before - more), size - more):
+                ways_on = [way + joined + ((way >> shift & field) * count << whole) for way in partial[taken]]
+                grown.append((taken + more, ways_on))
+            if more <= size:
+                whole_ways += [
+                    ((way + fixed >> whole) + (way >> shift & field) * count << bits) + (way + fixed & counts)
+                    for way in partial[size - more]
+                ]
+        # Only now, so that no way is joined twice by one kind.
+        for taken, ways_on in grown:
+            partial[taken] += ways_on
+        ways.append(whole_ways)
+    return ways[::-1]
 
 
 def _within(kind: Kind, scores: Scores) -> int:

@@ -8,14 +8,15 @@ of the remaining GPUs, and so on; the places that the smaller set lacks count as
 Three things make this fast. GPUs that are alike are only counted (`kinds`). Every state, the counts that remain, is
 solved once. And sets are tried in order of their regret: how far they stay behind what their GPUs could score at most,
 each with its own closest companions. A division is no better than its regrets allow, so the search of a state ends
-where the next set alone regrets more than the best division found.
+where the next set alone regrets more than the best division found. An unlimited search asks no state for more, either,
+than what would make a better division than the one it has: a state that falls short is left unsolved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import combinations, takewhile
 
 from gpu_core.resources.kinds import Kind, Packing, Scores, kinds_of, number_of_sets, sets_of
 
@@ -79,28 +80,32 @@ class _Search:
         self._size = size
         self._required = required
         self._steps = steps
+        # Which nodes of many GPUs are solved within a number of steps must not depend on how fast a search is: one with
+        # a limit counts the steps of the plain search, and leaves out the cuts that only an unlimited one makes.
+        self._cuts = steps is None
         self._packing = Packing(width=max(len(kind.members) for kind in kinds).bit_length() + 1, kinds=len(kinds))
-        self._guards = self._packing.guards
+        self._guards, self._bits = self._packing.guards, self._packing.bits
+        self._counts = (1 << self._bits) - 1
         self._hopes = [sum(_most(scores[position], size - 1) for position in kind.taken(0, 1)) for kind in kinds]
         self._solved = {0: 0}
+        self._missed: dict[int, int] = {}
         full, rest = divmod(len(scores), size)
         self._start = _State(self._packing.packed([len(kind.members) for kind in kinds]), full, rest > 0)
         self._full_sets = self._sets(size, full=True)
         self._short_sets = self._sets(rest, full=False)
-        self._best_full = max(sets[0][0] for sets in self._full_sets if sets)
-        self._best_short = max((sets[0][0] for sets in self._short_sets if sets), default=0)
+        self._best_full = max(sets[0] >> self._bits for sets in self._full_sets if sets)
+        self._best_short = max((sets[0] >> self._bits for sets in self._short_sets if sets), default=0)
 
-    def _sets(self, size: int, *, full: bool) -> list[list[tuple[int, int]]]:
-        """Return (worth, counts) of every set of a size by the first kind in it, the best first."""
-        by_first: list[list[tuple[int, int]]] = [[] for _ in self._kinds]
+    def _sets(self, size: int, *, full: bool) -> list[list[int]]:
+        """Return every set of a size by the first kind in it, as `sets_of` packs them, the best first."""
+        if not size:
+            return [[] for _ in self._kinds]
         # GPUs that are required cannot be among the leftovers.
-        barred = 0 if full else self._packing.packed([int(bool(kind.together)) for kind in self._kinds])
-        for worth, packed in sets_of(self._kinds, self._scores, size, self._packing, self._hopes) if size else ():
-            if not packed & barred:
-                by_first[self._packing.first(packed)].append((worth, packed))
-                self._solved[packed] = worth
+        kinds = self._kinds if full else [Kind(members=()) if kind.together else kind for kind in self._kinds]
+        by_first = sets_of(kinds, self._scores, size, self._packing, self._hopes)
         for sets in by_first:
             sets.sort(reverse=True)
+            self._solved.update({way & self._counts: way >> self._bits for way in sets})
         return by_first
 
     def _spend(self, steps: int) -> None:
@@ -109,29 +114,52 @@ class _Search:
             if self._steps < 0:
                 raise TooMuchWork
 
-    def _best(self, counts: int, full: int, *, short: bool) -> int:
-        """Return the worth of the best division of a state."""
-        known = self._solved.get(counts)
+    def _best(self, counts: int, full: int, *, short: bool, least: int) -> int:
+        """Return the worth of the best division of a state, or just any number below `least` where it is below."""
+        solved, missed = self._solved, self._missed
+        known = solved.get(counts)
         if known is not None:
             return known
-        best, guarded, guards, tried = _IMPOSSIBLE, counts | self._guards, self._guards, 0
+        if not self._cuts:
+            least = _IMPOSSIBLE
+        if missed.get(counts, least) < least:
+            return least - 1
+        best, guarded, guards, bits, tried = least - 1, counts | self._guards, self._guards, self._bits, 0
         first = self._packing.first(counts)
-        choices = []
-        if full:
-            hoped = (full - 1) * self._best_full + (self._best_short if short else 0)
-            choices.append((self._full_sets[first], hoped, full - 1, short))
-        if short:
-            choices.append((self._short_sets[first], full * self._best_full, full, False))
-        for sets, hoped, full_left, short_left in choices:
-            for worth, packed in sets:
-                if worth + hoped <= best:
+        if not full:
+            # What remains cannot be the short set: all that can be are solved from the beginning.
+            self._spend(len(self._short_sets[first]))
+            missed[counts] = best
+            return best
+        for ways, hoped, full_left, short_left in self._choices(first, full, short=short):
+            # Ways are compared by their worth alone: no counts are as large as one more in worth.
+            enough = (best - hoped + 1) << bits
+            for way in ways:
+                if way < enough:
                     break
                 tried += 1
-                if (guarded - packed) & guards == guards:
-                    best = max(best, worth + self._best(counts - packed, full_left, short=short_left))
+                if (guarded - way) & guards == guards:
+                    worth, rest = way >> bits, counts - (way & self._counts)
+                    left = solved.get(rest)
+                    if left is None:
+                        left = self._best(rest, full_left, short=short_left, least=best - worth + 1)
+                    if worth + left > best:
+                        best = worth + left
+                        enough = (best - hoped + 1) << bits
         self._spend(tried)
-        self._solved[counts] = best
+        (solved if best >= least else missed)[counts] = best
         return best
+
+    def _choices(self, first: int, full: int, *, short: bool) -> Iterator[tuple[Sequence[int], int, int, bool]]:
+        """Yield the full and the short sets with a first kind that a state of `full` > 0 may be divided into.
+
+        With them come three facts of what each of them leaves: what it may be worth at most, the number of its full
+        sets, and whether a short one is to come.
+        """
+        hoped = (full - 1) * self._best_full + (self._best_short if short else 0)
+        yield self._full_sets[first], hoped, full - 1, short
+        if short:
+            yield self._short_sets[first], full * self._best_full, full, False
 
     def answer(self) -> tuple[int, ...]:
         """Walk along the first of the best divisions; return its best set, or the one with all that is required."""
@@ -151,15 +179,15 @@ class _Search:
 
     def _next_set(self, state: _State) -> _Choice:
         """Return the set of the first remaining GPU in the first of the best divisions of a state."""
-        target = self._best(state.counts, state.full, short=state.short)
+        target = self._best(state.counts, state.full, short=state.short, least=_IMPOSSIBLE)
 
         def completes(choice: _Choice) -> bool:
-            rest = state.without(choice)
-            return choice.worth + self._best(rest.counts, rest.full, short=rest.short) == target
+            rest, missing = state.without(choice), target - choice.worth
+            return self._best(rest.counts, rest.full, short=rest.short, least=missing) == missing
 
-        return next(filter(completes, sorted(self._choices(state, target))))
+        return next(filter(completes, sorted(self._candidates(state, target))))
 
-    def _choices(self, state: _State, target: int) -> Iterator[_Choice]:
+    def _candidates(self, state: _State, target: int) -> Iterator[_Choice]:
         """Yield the sets of the first remaining GPU that may belong to a division of the worth `target`."""
         starts = [
             len(kind.members) - self._packing.count(state.counts, number) for number, kind in enumerate(self._kinds)
@@ -169,15 +197,18 @@ class _Search:
             for number, (kind, start) in enumerate(zip(self._kinds, starts, strict=True))
             if start < len(kind.members)
         )[1]
-        for full, table in ((True, self._full_sets), (False, self._short_sets)):
-            for worth, packed in (
-                chain.from_iterable(table[: lead + 1]) if (state.full if full else state.short) else ()
-            ):
-                fits = ((state.counts | self._guards) - packed) & self._guards == self._guards
-                if worth >= target and fits and self._packing.count(packed, lead):
-                    positions = self._positions(packed, starts)
-                    missing = (len(self._scores),) * (self._size - len(positions))
-                    yield _Choice(positions + missing, positions, packed, worth, full)
+        guarded, guards, bits = state.counts | self._guards, self._guards, self._bits
+        field = self._packing.packed([0] * lead + [(1 << self._packing.width) - 1])
+        for first in range(lead + 1):
+            for ways, hoped, full_left, _ in self._choices(first, state.full, short=state.short):
+                full = full_left < state.full
+                enough = (target - hoped if self._cuts else target) << bits
+                for way in takewhile(enough.__le__, ways):
+                    if way & field and (guarded - way) & guards == guards:
+                        packed = way & self._counts
+                        positions = self._positions(packed, starts)
+                        missing = (len(self._scores),) * (self._size - len(positions))
+                        yield _Choice(positions + missing, positions, packed, way >> bits, full)
 
     def _positions(self, packed: int, starts: Sequence[int]) -> tuple[int, ...]:
         """Return the earliest remaining GPUs that make up a set."""
