@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,22 @@ def test_a_specification_is_written_where_it_is_wanted(tmp_path: Path, capsys: p
 def test_what_is_refused(argv: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*argv) == 1
     assert said in capsys.readouterr().err
+
+
+def test_a_link_is_written_through(tmp_path: Path) -> None:
+    # As /dev/stdout is: replaced by a file, it would be missing to everybody else.
+    file, link = tmp_path / "file", tmp_path / "link"
+    link.symlink_to(file)
+    assert run("generate", NODE, f"--output={link}") == 0
+    assert link.is_symlink()
+    assert json.loads(file.read_text("utf-8"))["kind"] == "k8s.device-plugin.nvidia.com/gpu"
+
+
+def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as reader:
+        read = reader.submit(pipe.read_text, "utf-8")
+        assert run("generate", NODE, f"--output={pipe}") == 0
+        assert json.loads(read.result())["kind"] == "k8s.device-plugin.nvidia.com/gpu"
+    assert pipe.is_fifo()

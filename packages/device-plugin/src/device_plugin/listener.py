@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from pathlib import Path
@@ -71,7 +72,7 @@ class Listener:
             passing.replace(self._path)
         except (OSError, RuntimeError) as error:
             self.close()
-            raise KubeletError(_why_not(self._path, error)) from error
+            raise KubeletError(_why_not(self._path, passing, error)) from error
         try:
             _dial(self._path)
         except grpc.RpcError as error:
@@ -99,8 +100,19 @@ def _dial(path: Path) -> None:
         rpc.DevicePluginStub(channel).GetDevicePluginOptions(pb.Empty(), timeout=_DIAL_TIMEOUT, wait_for_ready=True)
 
 
-def _why_not(path: Path, error: OSError | RuntimeError) -> str:
+def _why_not(path: Path, passing: Path, error: OSError | RuntimeError) -> str:
     if isinstance(error, FileNotFoundError) and path.parent.exists():
         return f"The socket {path} was removed while it was made, as by a kubelet that starts. It will be made again."
-    reason = error.strerror if isinstance(error, OSError) else str(error)
+    reason = error.strerror if isinstance(error, OSError) else _refusal(passing)
     return f"The socket {path} cannot be made: {reason}. Mount the kubelet's device plugin directory there, writable."
+
+
+def _refusal(path: Path) -> str:
+    """Ask the kernel why a path cannot be bound: gRPC does not say, and names the path, which is another each time."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.bind(str(path))
+        except OSError as error:
+            return error.strerror or str(error)
+    path.unlink(missing_ok=True)
+    return "gRPC cannot bind it"

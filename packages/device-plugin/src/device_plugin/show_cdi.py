@@ -55,14 +55,14 @@ def _specs(loaded: Any) -> list[tuple[CdiClass, Spec]]:
 
 
 def _write(path: Path, documents: list[str]) -> None:
-    from gpu_core.runtime.files import write_atomically  # noqa: PLC0415
+    from gpu_core.runtime.files import write_where_asked  # noqa: PLC0415
 
     if len(documents) > 1:
         raise UsageError(
             "The node has several specifications, and a file holds one. Leave --output away, or ask for fewer classes."
         )
     try:
-        write_atomically(path, "".join(documents).encode())
+        write_where_asked(path, "".join(documents).encode())
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}.") from error
 

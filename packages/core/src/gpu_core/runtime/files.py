@@ -24,3 +24,15 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         with contextlib.suppress(OSError):
             fresh.unlink()
         raise
+
+
+def write_where_asked(path: Path, data: bytes) -> None:
+    """Write what a person wants at `path`: atomically into a file, straight into anything else. Raises OSError.
+
+    Devices, pipes and links, such as /dev/null and /dev/stdout, stay what they are: replaced by a file, they would be
+    missing to the whole machine.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        path.write_bytes(data)
+    else:
+        write_atomically(path, data)
