@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,13 @@ def test_a_file_that_is_not_yaml_is_a_usage_error(tmp_path: Path) -> None:
     path = tmp_path / "node.yaml"
     path.write_text("gpus: [")
     with pytest.raises(UsageError, match="is not YAML"):
+        load_node(str(path))
+
+
+def test_a_named_pipe_is_refused_instead_of_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "node.yaml"
+    os.mkfifo(path)
+    with pytest.raises(UsageError, match=r"is a named pipe\. Give a regular file\."):
         load_node(str(path))
 
 

@@ -27,6 +27,9 @@ def load_node(name: str) -> SimulatedNode:
     """
     if "/" in name or name.endswith((_SUFFIX, ".yml")):
         path = Path(name)
+        if path.is_fifo():
+            # Nobody may ever write into it.
+            raise UsageError(f"The node file {name} is a named pipe. Give a regular file.")
         try:
             text = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
