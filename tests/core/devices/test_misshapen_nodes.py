@@ -97,3 +97,24 @@ def test_a_value_of_another_shape_is_refused_or_read(place: tuple[str | int, ...
                 backend.read(links=True)
         except DriverMissingError:
             assert place == ("platform",)
+
+
+@pytest.mark.parametrize(
+    ("place", "other", "message"),
+    [
+        (("gpus", 0, "name"), "x" * 96, r"gpus\[0\]\.name: 'xxxxxxxxxxxxxxxxxxxx'… is longer than the 95 bytes"),
+        (("gpus", 0, "name"), "é" * 48, r"longer than the 95 bytes"),
+        (("gpus", 0, "uuid"), ["GPU-a", "GPU-" + "b" * 92], r"gpus\[0\]\.uuid: .* longer than the 95 bytes"),
+        (("driver",), "5" * 80, r"driver: .* longer than the 79 bytes"),
+        (("gpus", 0, "uuid"), "GPU-a", r"two devices have the UUID GPU-a\. Give each its own, or none"),
+    ],
+    ids=["a long name", "a name long in bytes", "a long UUID", "a long driver version", "one UUID twice"],
+)
+def test_texts_that_no_driver_could_give_are_refused(place: tuple[str | int, ...], other: object, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        node(with_other(place, other))
+
+
+def test_the_longest_name_is_read_whole() -> None:
+    with opened(node(with_other(("gpus", 0, "name"), "x" * 95))) as backend:
+        assert {gpu.name for gpu in backend.read().gpus} == {"x" * 95}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid as uuids
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpu_core.devices.model import Platform
@@ -26,6 +26,7 @@ from gpu_core.devices.simulated.values import (
     numa,
     recovery,
     sequence,
+    short_text,
     vgpu,
     word,
 )
@@ -73,6 +74,10 @@ _GPU_KEYS = frozenset(
     ]
 )
 
+_NAME_BYTES = 95
+_DRIVER_BYTES = 79
+"""Lengths of NVML's buffers for names and UUIDs, and for the driver's version, without the zero at the end."""
+
 Models = Mapping[str, Mapping[str, Any]]
 
 
@@ -85,6 +90,7 @@ def read_node(document: object, name: str, models: Models) -> SimulatedNode:
         facts = _gpu_facts(mapping(entry, where, _GPU_KEYS), where, models)
         for number in range(natural(facts.get("count", 1), f"{where}.count", most=_MOST_GPUS)):
             gpus.append(_gpu(facts, number, len(gpus), name, where))
+    _check_uuids(gpus, name)
     links = mapping(node.get("links", {}), f"{name}: links", frozenset({"default", "groups", "pairs", "nvlinks"}))
     nvlinks = links.get("nvlinks", {})
     return SimulatedNode(
@@ -92,7 +98,7 @@ def read_node(document: object, name: str, models: Models) -> SimulatedNode:
         description=str(node.get("description", "")),
         platform=word(node.get("platform", "nvml"), {word.value: word for word in Platform}, f"{name}: platform"),
         machine=None if node.get("machine") is None else str(node["machine"]),
-        driver=str(node.get("driver", "550.90.07")),
+        driver=short_text(node.get("driver", "550.90.07"), f"{name}: driver", _DRIVER_BYTES),
         cuda=cuda(node.get("cuda", "12.4"), f"{name}: cuda"),
         gpus=tuple(gpus),
         levels=levels(links, len(gpus), f"{name}: links"),
@@ -105,6 +111,16 @@ def read_node(document: object, name: str, models: Models) -> SimulatedNode:
         ),
         cuda_device=cuda_device(node.get("cuda_device"), f"{name}: cuda_device"),
     )
+
+
+def _check_uuids(gpus: Sequence[SimulatedGpu], name: str) -> None:
+    """Raise ConfigError where two GPUs or MIG devices would have one UUID."""
+    seen: set[str] = set()
+    for gpu in gpus:
+        for uuid in (gpu.uuid, *(mig.uuid for mig in gpu.mig_devices)):
+            if uuid in seen:
+                raise ConfigError(f"{name}: two devices have the UUID {uuid}. Give each its own, or none.")
+            seen.add(uuid)
 
 
 def _gpu_facts(entry: Mapping[str, Any], where: str, models: Models) -> dict[str, Any]:
@@ -123,8 +139,12 @@ def _gpu(facts: Mapping[str, Any], number: int, index: int, node: str, where: st
     enabled, mode = bool(mig.get("enabled", False)), facts.get("addressing_mode")
     devices = sequence(mig.get("devices", []), f"{where}.mig.devices") if enabled else []
     return SimulatedGpu(
-        uuid=str(each(facts, "uuid", number, f"GPU-{uuids.uuid5(NAMESPACE, f'{node}/{index}')}")),
-        name=str(facts.get("name", "NVIDIA GPU")),
+        uuid=short_text(
+            each(facts, "uuid", number, f"GPU-{uuids.uuid5(NAMESPACE, f'{node}/{index}')}"),
+            f"{where}.uuid",
+            _NAME_BYTES,
+        ),
+        name=short_text(facts.get("name", "NVIDIA GPU"), f"{where}.name", _NAME_BYTES),
         minor=natural(each(facts, "minor", number, index), f"{where}.minor"),
         bus_id=bus_id(
             each(facts, "bus_id", number, f"00000000:{7 + 8 * index if index < 30 else 7 + index:02X}:00.0"),

@@ -27,6 +27,14 @@ def each(facts: Mapping[str, Any], key: str, number: int, default: object) -> An
     return value[number] if number < len(value) else default
 
 
+def short_text(value: object, where: str, most: int) -> str:
+    """Return a text that fits into NVML's buffer, which holds `most` bytes and the zero at their end."""
+    text = str(value)
+    if len(text.encode()) > most:
+        raise ConfigError(f"{where}: {text[:20]!r}… is longer than the {most} bytes that NVML has room for.")
+    return text
+
+
 def memory(value: object, where: str) -> int | None:
     """Return bytes: a number of MiB, or a text with `B` behind the exact number of bytes."""
     if value is None:
