@@ -259,7 +259,9 @@ def test_a_mode_that_was_exclusive_before_stays_so(bench: Bench, tools: MpsTools
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", '{"GPU-0": "WHATEVER"}', "\udcff"], ids=["empty", "a list", "no mode", "no text"]
+    "text",
+    ["", "[]", '{"GPU-0": "WHATEVER"}', '{"GPU-0": ["DEFAULT"]}', "\udcff"],
+    ids=["empty", "a list", "no mode", "a list for a mode", "no text"],
 )
 def test_remembered_modes_that_cannot_be_understood_say_nothing(bench: Bench, tools: MpsTools, text: str) -> None:
     Path(bench.root.compute_modes).write_bytes(text.encode("utf-8", "surrogateescape"))

@@ -151,7 +151,8 @@ class MpsWatch:
         return illness(answer.returncode, answer.stdout, answer.stderr)
 
     def _digest(self) -> str:
-        return digest(self._plans[name] for name in sorted(self._plans))
+        plans = self._plans  # One look: another thread may put others in its place.
+        return digest(plans[name] for name in sorted(plans))
 
 
 def _text(path: Path) -> str:

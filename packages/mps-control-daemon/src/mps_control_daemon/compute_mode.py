@@ -91,7 +91,7 @@ def _read(file: Path) -> dict[str, str]:
         return {}
     if not isinstance(found, dict):
         return {}
-    return {uuid: mode for uuid, mode in found.items() if mode in MODES}
+    return {uuid: mode for uuid, mode in found.items() if isinstance(mode, str) and mode in MODES}
 
 
 def _said(done: Completed) -> str:

@@ -93,7 +93,12 @@ class _Server(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         if self._places.acquire(blocking=False):
-            super().process_request(request, client_address)
+            try:
+                super().process_request(request, client_address)
+            except BaseException:
+                # No thread was started, so none gives the place back.
+                self._places.release()
+                raise
         else:
             self.shutdown_request(request)
 
