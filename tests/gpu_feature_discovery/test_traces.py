@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from gpu_feature_discovery.once import Once
 from gpu_feature_discovery.traces import traces
 
 
@@ -65,12 +64,3 @@ def test_what_is_no_change_leaves_none(node: Path, change: Callable[[Path], obje
 
 def test_a_machine_without_a_driver_has_a_trace_too(tmp_path: Path) -> None:
     assert traces(tmp_path) == traces(tmp_path)
-
-
-def test_a_message_is_said_once_while_it_holds_and_again_when_it_comes_back() -> None:
-    said: list[str] = []
-    once = Once(said.append)
-    for messages in (["a", "a", "b"], ["a"], ["a", "b"], [], ["a"]):
-        once.all(messages)
-        once.next_pass()
-    assert said == ["a", "b", "b", "a"]

@@ -22,6 +22,7 @@ from gpu_core.runtime.config_file import ConfigFileWatch
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.events import EventQueue, Reload
 from gpu_core.runtime.logs import get_logger
+from gpu_core.runtime.once import Once
 from gpu_core.runtime.operation import count_config
 from gpu_core.runtime.probes import Check
 from gpu_core.runtime.process import Completed
@@ -38,6 +39,9 @@ LOOK = 1.0
 
 RESCAN = 60.0
 """Seconds between two looks at the GPUs."""
+
+_GPUS = "GPUs"
+"""What is said of the node's GPUs; the last of it is shown to probes."""
 
 _COMMAND_TIMEOUT = 10.0
 _FIRST_PAUSE = 1.0
@@ -97,7 +101,7 @@ class App:
         self._running = False
         self._failures = 0
         self._due = clock()
-        self._told = ""
+        self._once = Once(self._log.warning)
         self._told_of: Loaded[MpsSettings] | None = None
 
     def act(self, actions: Actions) -> float | None:
@@ -129,7 +133,8 @@ class App:
         if daemons:
             return daemons
         ok = self._running and not self._failures
-        return (Check(name="MPS", ok=ok, reason=self._told or "the node's GPUs are being read for the first time"),)
+        reason = self._once.last(_GPUS) or "the node's GPUs are being read for the first time"
+        return (Check(name="MPS", ok=ok, reason=reason),)
 
     def stop(self) -> None:
         """Stop every daemon."""
@@ -176,7 +181,7 @@ class App:
             self._counters.add(READ_FAILURES)
             self._due = self._clock() + pause
             if loaded.config.sharing.strategy is SharingStrategy.MPS:
-                self._once(f"Waiting for the GPUs, which cannot be read: {error}")
+                self._once(f"Waiting for the GPUs, which cannot be read: {error}", topic=_GPUS)
             return None
         self._failures = 0
         self._due = self._clock() + RESCAN
@@ -187,7 +192,7 @@ class App:
         if loaded.config.sharing.strategy is not SharingStrategy.MPS:
             self._due = math.inf
             self._fleet.apply((), lost=(), strictly=True)
-            self._once("Nothing is shared through MPS; waiting for another config", warns=False)
+            self._once("Nothing is shared through MPS; waiting for another config", topic=_GPUS, say=self._log.info)
             return True
         if inventory is None:
             return False
@@ -205,9 +210,10 @@ class App:
             for uuid in unlimited_gpus(resources, plans)
         )
         if plans or warnings:
-            self._once(" ".join(warnings))
+            self._once(" ".join(warnings), topic=_GPUS)
         else:
-            self._once("No GPU of this node is shared through MPS; waiting for some", warns=False)
+            message = "No GPU of this node is shared through MPS; waiting for some"
+            self._once(message, topic=_GPUS, say=self._log.info)
         return True
 
     def _count_config(self) -> None:
@@ -228,13 +234,7 @@ class App:
             self._counters.add(CONFIG_LOADS, result="refused")
             self._log.error("The new configuration is not used; the one before stays", error=str(error))
         else:
-            self._once(f"The MPS control daemons stay as they are: {error}")
-
-    def _once(self, message: str, *, warns: bool = True) -> None:
-        """Log what lasts only when it begins."""
-        if message and message != self._told:
-            (self._log.warning if warns else self._log.info)(message)
-        self._told = message
+            self._once(f"The MPS control daemons stay as they are: {error}", topic=_GPUS)
 
 
 def _to_stdout(text: str) -> None:
