@@ -1,12 +1,16 @@
-"""Files are replaced as a whole, or not at all."""
+"""Files are read without waiting, and replaced as a whole or not at all."""
 
 from __future__ import annotations
 
+import errno
+import os
+import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from gpu_core.runtime.files import write_atomically
+from gpu_core.runtime.files import read_beginning, read_regular, write_atomically
 
 
 def test_a_file_is_made_and_replaced_with_its_mode(tmp_path: Path) -> None:
@@ -34,3 +38,46 @@ def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path: Path) -> None
     file = tmp_path / ("ü" * 127)
     write_atomically(file, b"x")
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_regular_file_is_read_whole_up_to_the_limit_and_refused_above(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"x" * 200_000)
+    assert read_regular(file, most=200_000) == b"x" * 200_000
+    assert read_beginning(file, most=70_000) == b"x" * 70_000
+    with pytest.raises(OSError, match="it holds more than 199999 bytes") as caught:
+        read_regular(file, most=199_999)
+    assert caught.value.errno == errno.EFBIG
+
+
+def test_files_without_a_size_links_and_the_null_device_are_read(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/dev/null")
+    assert read_regular(tmp_path / "link", most=10) == b""
+    (tmp_path / "kernel").symlink_to("/proc/self/stat")
+    assert read_regular(tmp_path / "kernel", most=10_000).startswith(f"{os.getpid()} ".encode())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        pytest.param(os.mkfifo, "it is a named pipe", id="a named pipe that nobody writes into"),
+        pytest.param(Path.mkdir, "Is a directory", id="a directory"),
+        pytest.param(lambda path: path.symlink_to("/dev/zero"), "it is a device", id="a device that never ends"),
+        pytest.param(lambda path: path.symlink_to(path), "Too many levels", id="a link to itself"),
+        pytest.param(lambda _: None, "No such file", id="nothing"),
+    ],
+)
+def test_what_is_no_regular_file_is_refused_at_once(
+    tmp_path: Path, make: Callable[[Path], object], message: str
+) -> None:
+    file = tmp_path / "file"
+    make(file)
+    with pytest.raises(OSError, match=message):
+        read_regular(file, most=10)
+
+
+def test_a_socket_is_refused_at_once(socket_dir: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(socket_dir / "file"))
+        with pytest.raises(OSError, match="it is a socket"):
+            read_regular(socket_dir / "file", most=10)

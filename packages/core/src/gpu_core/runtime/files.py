@@ -1,11 +1,68 @@
-"""Writes files so that a reader finds the old content or the new one, never a part."""
+"""Reads files without waiting for anybody, and writes them so that a reader never finds a part of the new content."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import tempfile
 from pathlib import Path
+
+_NULL = os.makedev(1, 3)
+_CHUNK = 64 * 1024
+
+_KINDS = {
+    stat.S_IFIFO: "it is a named pipe and no regular file",
+    stat.S_IFSOCK: "it is a socket and no regular file",
+    stat.S_IFCHR: "it is a device and no regular file",
+    stat.S_IFBLK: "it is a device and no regular file",
+}
+
+
+def read_regular(path: Path | str, *, most: int) -> bytes:
+    """Return what a regular file holds, of /dev/null nothing; wait for nobody who might have to write it first.
+
+    For every path that somebody else may replace: by a pipe, which would make a reader wait for ever, by a device that
+    never ends, by more than fits into memory. Raises OSError where the file cannot be read, is of another kind, or
+    holds more than `most` bytes.
+    """
+    data = read_beginning(path, most=most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it holds more than {most} bytes", os.fspath(path))
+    return data
+
+
+def read_beginning(path: Path | str, *, most: int) -> bytes:
+    """Return the first `most` bytes of a regular file, as `read_regular` does for all of it."""
+    # Looked at first, since opening alone does something to some devices; once it is open, since it may be another.
+    _check_regular(os.stat(path), path)  # noqa: PTH116  Names are often texts here.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        _check_regular(os.fstat(descriptor), path)
+        return _read_up_to(descriptor, most)
+    finally:
+        os.close(descriptor)
+
+
+def _check_regular(found: os.stat_result, path: Path | str) -> None:
+    kind = stat.S_IFMT(found.st_mode)
+    # config-manager points at it where a node shall have no config.
+    if kind == stat.S_IFREG or (kind == stat.S_IFCHR and found.st_rdev == _NULL):
+        return
+    if kind == stat.S_IFDIR:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    raise OSError(errno.EINVAL, _KINDS.get(kind, "it is no regular file"), os.fspath(path))
+
+
+def _read_up_to(descriptor: int, most: int) -> bytes:
+    # The kernel's own files tell no size, and a file may shrink or grow meanwhile: only the end of reading is the end.
+    parts: list[bytes] = []
+    left = most
+    while left > 0 and (part := os.read(descriptor, min(left, _CHUNK))):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
