@@ -89,6 +89,13 @@ def in_a_namespace(script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*unshare, "sh", "-euc", script], capture_output=True, text=True, check=False)
 
 
+def half_of_memory() -> int:
+    """Return how many bytes a tmpfs of half the machine's memory has: kernels give whole pages."""
+    kib = int(re.search(r"^MemTotal:\s*(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)[1])  # type: ignore[index]
+    page = os.sysconf("SC_PAGE_SIZE")
+    return -(-(kib // 2 * 1024) // page) * page
+
+
 def test_the_program_mounts_once_however_often_it_runs(tmp_path: Path) -> None:
     done = in_a_namespace(
         f"""
@@ -96,11 +103,14 @@ def test_the_program_mounts_once_however_often_it_runs(tmp_path: Path) -> None:
         mount -t tmpfs left-over {tmp_path}/shm
         MPS_ROOT_CTR={tmp_path} {PROGRAM} mount-shm
         grep ' {tmp_path}/shm ' /proc/self/mountinfo
+        {sys.executable} -c 'import os; s = os.statvfs("{tmp_path}/shm"); print(s.f_blocks * s.f_frsize)'
         """
     )
-    (mount,) = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.search(r" rw,nosuid,nodev,noexec,relatime .*- tmpfs shm rw,size=\d+k", mount)
+    mount, size = done.stdout.splitlines()
+    # The mount's own options name no size where it is the kernel's default, half of all pages.
+    assert re.search(r" rw,nosuid,nodev,noexec,relatime .*- tmpfs shm rw", mount)
+    assert int(size) == half_of_memory()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may mount")
