@@ -8,7 +8,7 @@ import pytest
 
 from core.mps.sharing import plan_of
 from device_plugin.mps import Seen, obstacle, unusable
-from gpu_core.mps import STARTING, digest
+from gpu_core.mps import STARTING, DaemonPlan, digest
 from gpu_core.mps.marks import written
 
 PLAN = plan_of("GPU-0", "GPU-1")
@@ -23,45 +23,75 @@ def both(reason: str) -> Mapping[str, str]:
     return {"GPU-0": reason, "GPU-1": reason}
 
 
+NONE: Mapping[str, str] = {}
+STARTS = both("it is starting")
+OTHER_SHARES = written(plan_of("GPU-0", "GPU-1", replicas=3)).strip()
+
+# What an answering daemon's files mean: its pipe directory, its mark (None where it is missing), and what cannot be
+# used by readiness file: none or an empty one, one for our plans, one for others.
+TABLE: tuple[tuple[bool, str | None, tuple[Mapping[str, str], ...]], ...] = (
+    (False, None, (NONE, NONE, both(OTHERWISE))),
+    (False, "", (NONE, NONE, both(OTHERWISE))),
+    (False, STARTING, (STARTS, STARTS, STARTS)),
+    (False, MARK, (NONE, NONE, NONE)),
+    (False, OTHER_SHARES, (both(PARTS), both(PARTS), both(PARTS))),
+    (True, None, (STARTS, STARTS, STARTS)),
+    (True, "", (NONE, NONE, both(OTHERWISE))),
+    (True, STARTING, (STARTS, STARTS, STARTS)),
+    (True, MARK, (NONE, NONE, NONE)),
+    (True, OTHER_SHARES, (both(PARTS), both(PARTS), both(PARTS))),
+)
+READY = {"": "no readiness file", DIGEST: "a readiness file for us", "other": "a readiness file for others"}
+MARKS = {
+    None: "no mark",
+    "": "an empty mark",
+    STARTING: "the mark of a start",
+    MARK: "a mark of what we want",
+    OTHER_SHARES: "a mark of something else",
+}
+
+
+@pytest.mark.parametrize("illness", [None, DEAD], ids=["it answers", "it does not answer"])
 @pytest.mark.parametrize(
-    ("mark", "ready", "illness", "expected"),
+    ("pipe", "mark", "ready", "expected"),
     [
-        pytest.param(MARK, DIGEST, None, {}, id="everything agrees"),
-        pytest.param(MARK, DIGEST, DEAD, both(DEAD), id="marks outlive a daemon that died"),
-        pytest.param("", "", DEAD, both(DEAD), id="there is no daemon"),
-        pytest.param("", "", None, {}, id="the original's daemon answers and leaves empty marks"),
-        pytest.param(MARK, "", None, {}, id="the daemon is in order while another resource's is not"),
-        pytest.param(MARK, "other", None, {}, id="the readiness file speaks of another resource too"),
-        pytest.param(STARTING, "", None, both("it is starting"), id="the daemon has no limits yet"),
-        pytest.param("", DIGEST, None, {}, id="a readiness file is enough"),
-        pytest.param("", "other", None, both(OTHERWISE), id="a readiness file for something else"),
         pytest.param(
-            written(plan_of("GPU-0", "GPU-1", replicas=3)),
-            "other",
-            None,
-            both(PARTS),
-            id="the daemon runs for other shares",
-        ),
-        pytest.param(
-            written(plan_of("GPU-0")), "", None, {"GPU-1": "it was started without this GPU"}, id="one GPU came later"
-        ),
-        pytest.param(written(plan_of("GPU-0", "GPU-1", "GPU-2")), "", None, {}, id="one GPU was lost since"),
+            pipe, mark, ready, expected, id=f"{'a' if pipe else 'no'} pipe directory, {MARKS[mark]}, {READY[ready]}"
+        )
+        for pipe, mark, columns in TABLE
+        for ready, expected in zip(READY, columns, strict=True)
     ],
 )
-def test_what_cannot_be_used(mark: str, ready: str, illness: str | None, expected: Mapping[str, str]) -> None:
-    assert unusable(PLAN, DIGEST, Seen(mark=mark, ready=ready, illness=illness)) == expected
+def test_what_cannot_be_used(
+    pipe: bool, mark: str | None, ready: str, illness: str | None, expected: Mapping[str, str]
+) -> None:
+    seen = Seen(illness=illness, mark=mark, pipe=pipe, ready=ready)
+    assert unusable(PLAN, DIGEST, seen) == (expected if illness is None else both(DEAD))
+
+
+@pytest.mark.parametrize(
+    ("plan", "expected"),
+    [
+        pytest.param(plan_of("GPU-0"), {"GPU-1": "it was started without this GPU"}, id="one GPU came later"),
+        pytest.param(plan_of("GPU-0", "GPU-1", "GPU-2"), {}, id="one GPU was lost since"),
+    ],
+)
+def test_a_mark_is_judged_gpu_by_gpu(plan: DaemonPlan, expected: Mapping[str, str]) -> None:
+    assert unusable(PLAN, DIGEST, Seen(illness=None, mark=written(plan), pipe=True, ready="")) == expected
 
 
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        (Seen(mark="", ready="", illness=None), True),
-        (Seen(mark="", ready="", illness=DEAD), False),
-        (Seen(mark="", ready=DIGEST, illness=None), False),
-        (Seen(mark=MARK, ready="", illness=None), False),
+        (Seen(illness=None, mark="", pipe=True, ready=""), True),
+        (Seen(illness=None, mark=None, pipe=False, ready=""), True),
+        (Seen(illness=None, mark=None, pipe=True, ready=""), False),
+        (Seen(illness=DEAD, mark="", pipe=True, ready=""), False),
+        (Seen(illness=None, mark="", pipe=True, ready=DIGEST), False),
+        (Seen(illness=None, mark=MARK, pipe=True, ready=""), False),
     ],
 )
-def test_a_daemon_that_answers_without_any_mark_is_the_originals(seen: Seen, expected: bool) -> None:
+def test_a_daemon_that_answers_without_saying_anything_is_the_originals(seen: Seen, expected: bool) -> None:
     assert seen.unmarked is expected
 
 

@@ -117,9 +117,39 @@ def test_the_originals_daemon_is_taken_as_it_is_with_a_warning(make_watched: Mak
     ]
 
 
+def test_a_daemon_that_answers_before_it_has_left_its_mark_is_waited_for(make_watched: MakeWatched) -> None:
+    watched = make_watched()
+    watched.start_daemon()
+    watched.watch.follow((PLAN,))
+    assert watched.watch.ready(GPU) == "Waiting for the MPS control daemon: it is starting"
+    watched.mark(written(PLAN))
+    assert watched.watch.ready(GPU) is None
+    assert watched.warnings() == []
+
+
+def test_a_daemon_that_starts_while_it_is_asked_is_not_taken_for_one_without_marks(
+    make_watched: MakeWatched, tools: MpsTools
+) -> None:
+    watched = make_watched()
+    watched.watch.follow((plan_of("GPU-0", "GPU-1", replicas=4),))
+    # The daemon comes with other shares just before the question is answered.
+    script = tools.directory / "nvidia-cuda-mps-control"
+    script.write_text(
+        "#!/bin/sh\n"
+        "cat >/dev/null\n"
+        f"/bin/mkdir -p {watched.root.pipe(GPU)}\n"
+        f"echo '{written(PLAN).strip()}' >{watched.root.started(GPU)}\n"
+        "echo 50.0\n"
+    )
+    assert watched.watch.ready(GPU) == (
+        "Waiting for the MPS control daemon: it divides GPUs into 2 parts, but the config asks for 4"
+    )
+
+
 def test_a_readiness_file_for_something_else_is_waited_out(make_watched: MakeWatched) -> None:
     watched = make_watched()
     watched.start_daemon()
+    watched.mark("")
     Path(watched.root.ready).write_text(digest([]))
     watched.watch.follow((PLAN,))
     assert watched.watch.ready(GPU) == (

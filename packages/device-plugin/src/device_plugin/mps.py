@@ -13,31 +13,43 @@ from gpu_core.mps.marks import read
 class Seen:
     """What is known of one control daemon at a moment.
 
-    `mark` and `ready` are the texts of its own mark and of the readiness file, empty where these are missing or empty.
-    `illness` is what is wrong with its answer to the health question, None where it answers as it should.
+    `illness` is what is wrong with its answer to the health question, None where it answers as it should. `mark` is the
+    text of its own mark, None where that is missing, and `pipe` whether its pipe directory exists; both as they were
+    when it had answered or later, so that they are not those of a daemon before the one that answered. `ready` is the
+    text of the readiness file, empty where that is missing.
     """
 
-    mark: str
-    ready: str
     illness: str | None
+    mark: str | None
+    pipe: bool
+    ready: str
 
     @property
     def unmarked(self) -> bool:
         """Whether the daemon answers and says nothing of what it runs with, as the original's."""
-        return self.illness is None and not self.mark and not self.ready
+        return self.illness is None and not self.starting and not self.mark and not self.ready
+
+    @property
+    def starting(self) -> bool:
+        """Whether the daemon may be without its limits yet."""
+        # Ours makes the directory before its mark. The original's marks itself, with an empty file, once it has its
+        # limits. Where there is not even a directory, somebody else's daemon answers.
+        return self.pipe if self.mark is None else bool(self.mark) and read(self.mark) is None
 
 
 def unusable(plan: DaemonPlan, digest: str, seen: Seen) -> Mapping[str, str]:
     """Return the GPUs of a plan that cannot be used now, each with what keeps it.
 
     `digest` is that of all plans of the node. What a daemon's own mark says goes before the readiness file, so that
-    one resource does not wait for another one's daemon. Without both, a daemon that answers is taken as it is.
+    one resource does not wait for another one's daemon. A daemon that answers and says nothing is taken as it is.
     """
     if seen.illness is not None:
         return dict.fromkeys(plan.uuids, seen.illness)
-    if seen.mark:
-        running = read(seen.mark)
-        return dict.fromkeys(plan.uuids, "it is starting") if running is None else shortcomings(running, plan)
+    if seen.starting:
+        return dict.fromkeys(plan.uuids, "it is starting")
+    running = read(seen.mark or "")
+    if running is not None:
+        return shortcomings(running, plan)
     if seen.ready and seen.ready != digest:
         return dict.fromkeys(plan.uuids, "it runs with another config or for other GPUs than we have")
     return {}

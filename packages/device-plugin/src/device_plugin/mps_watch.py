@@ -137,11 +137,12 @@ class MpsWatch:
         self._tell({uuid: f"its MPS control daemon cannot be used: {reason}" for uuid, reason in found.items()})
 
     def _look(self, plan: DaemonPlan) -> Seen:
-        return Seen(
-            mark=_text(Path(self._root.started(plan.resource))),
-            ready=_text(Path(self._root.ready)),
-            illness=self._ask(plan),
-        )
+        # In this order: what was read before the question might be of a daemon before the one that answers, and a
+        # daemon makes its directory before its mark.
+        ill = self._ask(plan)
+        mark = _text(Path(self._root.started(plan.resource)))
+        pipe = Path(self._root.pipe(plan.resource)).is_dir()
+        return Seen(illness=ill, mark=mark, pipe=pipe, ready=_text(Path(self._root.ready)) or "")
 
     def _ask(self, plan: DaemonPlan) -> str | None:
         try:
@@ -155,9 +156,9 @@ class MpsWatch:
         return digest(plans[name] for name in sorted(plans))
 
 
-def _text(path: Path) -> str:
-    """Return what a file holds, trimmed; a file that cannot be read holds nothing."""
+def _text(path: Path) -> str | None:
+    """Return what a file holds, trimmed; None for a file that is missing or cannot be read."""
     try:
         return path.read_text("utf-8").strip()
     except (OSError, ValueError):
-        return ""
+        return None
