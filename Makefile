@@ -23,6 +23,8 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal
 # What to test: `make test TESTS=tests/core`. How: `make test OPTIONS=--lf`.
 TESTS ?= tests
 OPTIONS ?=
+# The tests for which Helm, schemas and hadolint are fetched.
+NEED_TOOLS := tests tests/ tests/chart% tests/images%
 
 ##@ Use
 
@@ -40,13 +42,23 @@ demo: .venv/.synced ## Show the programs at work on a simulated node with 8 GPUs
 sync: .venv/.synced ## Set up .venv with every program; the other targets do this by themselves
 
 # The stamp is older than what it was made from after every change to the locked set or to a package's metadata.
-.venv/.synced: requirements.lock $(wildcard packages/*/pyproject.toml) scripts/sync
+.venv/.synced: requirements.lock $(wildcard packages/*/pyproject.toml) scripts/sync scripts/uv
 	@scripts/sync
+
+.PHONY: tools
+tools: .venv/.synced ## Fetch what checks chart and Dockerfile; the other targets do this by themselves
+	@$(BIN)/python scripts/chart_tools.py
 
 ##@ Check
 
+# Before the tests, which have a time limit each. Where the tools are not to be had, the tests that need them are
+# skipped and say so; `make check` insists on them.
+.tools/chart/.complete: scripts/chart_tools.py | .venv/.synced
+	-@$(BIN)/python scripts/chart_tools.py
+
 .PHONY: test
-test: .venv/.synced ## Run the tests on every core (TESTS=path, OPTIONS='--lf -x')
+test: .venv/.synced $(if $(filter $(NEED_TOOLS),$(TESTS)),.tools/chart/.complete)
+test: ## Run the tests on every core (TESTS=path, OPTIONS='--lf -x')
 	$(PYTEST) $(OPTIONS) $(TESTS)
 
 .PHONY: check
@@ -110,7 +122,7 @@ images: ## Build the container images
 
 .PHONY: lock
 lock: .venv/.synced ## Resolve the dependencies again (OPTIONS=--upgrade for the newest)
-	@uv=$$(scripts/find-uv) && $(BIN)/python scripts/lock.py --uv "$$uv" $(OPTIONS)
+	@$(BIN)/python scripts/lock.py --uv scripts/uv $(OPTIONS)
 
 .PHONY: clean
 clean: ## Remove what was made here

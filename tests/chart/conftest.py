@@ -1,17 +1,16 @@
-"""Helm 3 and Helm 4 for the chart's tests, fetched at first use."""
+"""Helm 3 and Helm 4 for the chart's tests, which `make` has fetched."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import chart_tools
 import pytest
 
-from chart.rendering import ROOT, RefusedError, Rendering, Values, render
+from chart.rendering import RefusedError, Rendering, Values, render
 from chart.schemas import complaints
 
 Render = Callable[..., Rendering]
@@ -19,13 +18,11 @@ Render = Callable[..., Rendering]
 
 @pytest.fixture(scope="session")
 def tools() -> Path:
-    """Give the directory with helm-3, helm-4, hadolint and the schemas; skip, saying why, where they cannot be had."""
-    fetched = subprocess.run(
-        [sys.executable, ROOT / "scripts/chart_tools.py"], capture_output=True, text=True, check=False
-    )
-    if fetched.returncode:
-        pytest.skip(fetched.stderr)
-    return ROOT / ".tools/chart"
+    """Give the directory with helm-3, helm-4, hadolint and the schemas; skip, saying why, where they are not."""
+    reason = chart_tools.lacking()
+    if reason is not None:
+        pytest.skip(reason)
+    return chart_tools.TOOLS
 
 
 @pytest.fixture(params=["helm-3", "helm-4"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
+import chart_tools
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,13 +23,11 @@ def project(package: str) -> dict[str, str]:
 
 
 def test_hadolint_finds_nothing() -> None:
-    fetched = subprocess.run(
-        [sys.executable, ROOT / "scripts/chart_tools.py"], capture_output=True, text=True, check=False
-    )
-    if fetched.returncode:
-        pytest.skip(fetched.stderr)
+    reason = chart_tools.lacking()
+    if reason is not None:
+        pytest.skip(reason)
 
-    done = subprocess.run([ROOT / ".tools/chart/hadolint", DOCKERFILE], capture_output=True, text=True, check=False)
+    done = subprocess.run([chart_tools.TOOLS / "hadolint", DOCKERFILE], capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stdout) == (0, "")
 
