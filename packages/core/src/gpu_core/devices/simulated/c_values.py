@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import ArgumentError, c_void_p, cast
+from ctypes import c_void_p
 from typing import Any
 
 
@@ -18,9 +18,10 @@ def text(argument: Any) -> bytes:
 
 def address(argument: Any) -> int:
     """Return where a pointer points; 0 for what is no pointer."""
+    # Casting it would tie the pointer to itself, so that it could not be freed at once.
     try:
-        return int(cast(argument, c_void_p).value or 0)
-    except (TypeError, ArgumentError):
+        return int(c_void_p.from_buffer(argument).value or 0)
+    except (TypeError, ValueError):
         return 0
 
 

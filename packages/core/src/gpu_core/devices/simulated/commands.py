@@ -2,11 +2,13 @@
 
     event TARGET xid=79 [gi=1 ci=0]      the driver reports an XID; `type=2 data=1` reports another event type
     fail CALL TARGET CODE [count=N]      an NVML call fails from now on, or N times: fail DeviceGetName 3 GPU_IS_LOST
-    heal CALL|* [TARGET]                 it works again
+    hang CALL TARGET SECONDS [count=N]   the next such call, or the next N, returns after so many seconds, `inf` never
+    slow CALL TARGET SECONDS             each such call returns so many seconds later
+    heal CALL|* [TARGET]                 it works again; calls that hang or are slow return at once
     recovery TARGET ACTION|unsupported   the driver's recovery action: none, reset, reboot, drain-p2p, drain-reset,
                                          recover-imex-domain, bus-reset, system-reboot, or NVML's number
-    remove TARGET                        the GPU is gone
-    add TARGET                           it is back
+    remove TARGET                        the GPU has left the bus; its handles are void, its events wanted by nobody
+    add TARGET                           it is back, to be looked up and registered for anew
     mig TARGET [PROFILE …]               the GPU's new MIG devices; none at all, or `off` to end MIG
 
 A target is a GPU's index or UUID, a MIG device's (`0:3` or UUID), or `*` for all. A call is an NVML function without
@@ -15,6 +17,7 @@ A target is a GPU's index or UUID, a MIG device's (`0:3` or UUID), or `*` for al
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -32,6 +35,13 @@ _SAME = {
     "DeviceGetGpuInstanceProfileInfoV": "DeviceGetGpuInstanceProfileInfo",
 }
 """Functions that are other versions of one, though their names end otherwise."""
+
+_LONGEST = 1_000_000
+"""Seconds that a call may be told to take; what lasts longer than these eleven days is `inf`."""
+
+_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
+
+_ENTRY = re.compile(r"\S+(?: x[0-9]+(?!\S))?")
 
 _CALL = re.compile(r"(?:nvml)?(\w+?)(?:_v\d+)?")
 
@@ -58,8 +68,27 @@ class Fail:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Hang:
+    """Calls that hang for `seconds`, which may be infinite: the next `count`."""
+
+    call: str
+    target: str
+    seconds: float
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slow:
+    """A call that answers `seconds` late, which may be infinite, each time."""
+
+    call: str
+    target: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Heal:
-    """Failures that end."""
+    """Failures, hangs and slowness that end."""
 
     call: str
     target: str = ALL
@@ -95,7 +124,7 @@ class Partition:
     profiles: tuple[str, ...]
 
 
-Command = Happen | Fail | Heal | Recover | Remove | Add | Partition
+Command = Happen | Fail | Hang | Slow | Heal | Recover | Remove | Add | Partition
 
 
 def parse_command(line: str) -> Command | None:
@@ -114,13 +143,15 @@ def _parse(words: list[str], options: dict[str, str]) -> Command | None:
         case ["event", target]:
             return _event(target, options)
         case ["fail", call, target, code]:
-            count = options.get("count")
-            return Fail(
-                call=call_name(call),
-                target=target,
-                code=code.removeprefix("NVML_ERROR_").upper(),
-                count=None if count is None else int(count),
+            code = code.removeprefix("NVML_ERROR_").upper()
+            return Fail(call=call_name(call), target=target, code=code, count=_count(options))
+        case ["hang", call, target, seconds]:
+            count = _count(options)
+            return Hang(
+                call=call_name(call), target=target, seconds=_seconds(seconds), count=1 if count is None else count
             )
+        case ["slow", call, target, seconds]:
+            return Slow(call=call_name(call), target=target, seconds=_seconds(seconds))
         case ["heal", call, *rest] if len(rest) <= 1:
             return Heal(call=ALL if call == ALL else call_name(call), target=rest[0] if rest else ALL)
         case ["recovery", target, action]:
@@ -130,7 +161,9 @@ def _parse(words: list[str], options: dict[str, str]) -> Command | None:
         case ["add", target]:
             return Add(target=target)
         case ["mig", target, *profiles]:
-            return Partition(target=target, profiles=tuple(profiles))
+            # A profile and how often it comes are two words of one entry, as in a node's file: `1g.5gb x7`.
+            entries = _ENTRY.findall(" ".join(profiles))
+            return Partition(target=target, profiles=tuple(entries))
         case _:
             return None
 
@@ -140,6 +173,25 @@ def call_name(call: str) -> str:
     match = _CALL.fullmatch(call)
     name = call if match is None else match[1]
     return _SAME.get(name, name)
+
+
+def _count(options: dict[str, str]) -> int | None:
+    """Return how many calls a command is about, None where it does not say. Raises ValueError."""
+    count = options.get("count")
+    if count is None:
+        return None
+    if int(count) < 0:
+        raise ValueError(count)
+    return int(count)
+
+
+def _seconds(word: str) -> float:
+    """Return a time that a call takes. Raises ValueError for what is none."""
+    if word == "inf":
+        return math.inf
+    if not _SECONDS.fullmatch(word) or float(word) > _LONGEST:
+        raise ValueError(word)
+    return float(word)
 
 
 def _event(target: str, options: dict[str, str]) -> Happen:

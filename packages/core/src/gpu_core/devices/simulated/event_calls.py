@@ -11,24 +11,22 @@ from typing import Any
 import pynvml
 
 from gpu_core.devices.simulated.c_values import address, number, put_number, put_pointer, target
+from gpu_core.devices.simulated.commands import Happen
 from gpu_core.devices.simulated.gpu_calls import INVALID_ARGUMENT, NOT_SUPPORTED, SUCCESS
 from gpu_core.devices.simulated.handles import Handles
 from gpu_core.devices.simulated.node import SimulatedGpu
-from gpu_core.devices.simulated.state import SimulatedState
-
-_STEP = 0.04
-"""Seconds between two looks at the events file while somebody waits for an event."""
+from gpu_core.devices.simulated.state import STEP, SimulatedState
 
 
 def _create(handles: Handles, events: Any) -> int:
-    handle = handles.give(object(), "event set")
-    handles.state.open_set(handle)
+    handle = handles.new_number()
+    handles.state.event_sets.open(handle)
     put_pointer(events, handle)
     return SUCCESS
 
 
 def _free(handles: Handles, events: Any) -> int:
-    return SUCCESS if handles.state.close_set(address(events)) else INVALID_ARGUMENT
+    return SUCCESS if handles.state.event_sets.close(address(events)) else INVALID_ARGUMENT
 
 
 def _supported_types(handles: Handles, device: Any, mask: Any) -> int:
@@ -41,30 +39,38 @@ def _register(handles: Handles, device: Any, mask: Any, events: Any) -> int:
     gpu = handles.unit(device)
     if not isinstance(gpu, SimulatedGpu) or not gpu.events:
         return NOT_SUPPORTED
-    return SUCCESS if handles.state.register(address(events), gpu, number(mask)) else INVALID_ARGUMENT
+    return SUCCESS if handles.state.event_sets.register(address(events), gpu, number(mask)) else INVALID_ARGUMENT
 
 
 def _wait(handles: Handles, events: Any, data: Any, milliseconds: Any) -> int:
     end = time.monotonic() + number(milliseconds) / 1000
-    while (taken := handles.state.take(address(events))) is None:
+    while (taken := _take(handles, address(events))) is None:
         # Told to fail while we wait.
-        code = handles.state.failure("EventSetWait", None)
+        code = handles.state.failure("EventSetWait", lambda: None)
         if code is not None:
             return int(getattr(pynvml, f"NVML_ERROR_{code}", pynvml.NVML_ERROR_UNKNOWN))
         if not _news_before(end, handles.state):
             return int(pynvml.NVML_ERROR_TIMEOUT)
-    gpu, event = taken
+    device, event = taken
     out = target(data)
-    out.device = cast(c_void_p(handles.give(gpu.uuid, gpu)), pynvml.c_nvmlDevice_t)
+    out.device = cast(c_void_p(device), pynvml.c_nvmlDevice_t)
     out.eventType, out.eventData = event.kind, event.data
     out.gpuInstanceId, out.computeInstanceId = event.gpu_instance, event.compute_instance
     return SUCCESS
 
 
+def _take(handles: Handles, number: int) -> tuple[int, Happen] | None:
+    """Return the oldest event of a set, with the handle that its GPU has now."""
+    with handles.state.lock:
+        handles.state.follow()
+        taken = handles.state.event_sets.take(number)
+        return None if taken is None else (handles.give(taken[0]), taken[1])
+
+
 def _news_before(end: float, state: SimulatedState) -> bool:
     """Wait until the events file has grown, and tell whether it has; where there is none, nothing can happen."""
     while (left := end - time.monotonic()) > 0:
-        time.sleep(min(_STEP, left) if state.may_change else left)
+        time.sleep(min(STEP, left) if state.may_change else left)
         if state.has_news():
             return True
     return False

@@ -49,7 +49,7 @@ def _handle_by_index(handles: Handles, index: Any, handle: Any) -> int:
     gpu = handles.state.gpus().get(number(index))
     if gpu is None:
         return GPU_IS_LOST
-    put_pointer(handle, handles.give(gpu.uuid, gpu))
+    put_pointer(handle, handles.give(gpu))
     return SUCCESS
 
 
@@ -57,7 +57,7 @@ def _handle_by_uuid(handles: Handles, uuid: Any, handle: Any) -> int:
     unit = handles.find(text(uuid).decode("ascii", "replace"))
     if unit is None:
         return NOT_FOUND
-    put_pointer(handle, handles.give(unit.uuid, unit))
+    put_pointer(handle, handles.give(unit))
     return SUCCESS
 
 

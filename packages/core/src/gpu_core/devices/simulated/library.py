@@ -16,14 +16,32 @@ from gpu_core.devices.simulated.c_values import number, text
 from gpu_core.devices.simulated.commands import call_name
 from gpu_core.devices.simulated.event_calls import EVENT_CALLS
 from gpu_core.devices.simulated.gpu_calls import GPU_CALLS
-from gpu_core.devices.simulated.handles import GpuInstance, Handles
+from gpu_core.devices.simulated.handles import Handles
 from gpu_core.devices.simulated.link_calls import LINK_CALLS
 from gpu_core.devices.simulated.mig_calls import MIG_CALLS
-from gpu_core.devices.simulated.node import SimulatedGpu, SimulatedMig
 from gpu_core.devices.simulated.state import SimulatedState, Unit
 
 CALLS: Mapping[str, Callable[..., int]] = MappingProxyType({**GPU_CALLS, **MIG_CALLS, **LINK_CALLS, **EVENT_CALLS})
 """Every function by its C name without `nvml` and version suffix."""
+
+_LONG = "EventSetWait"
+"""The one call that takes its time by itself, while others go on."""
+
+_OF_NO_DEVICE = frozenset(
+    {
+        "Init",
+        "Shutdown",
+        "SystemGetDriverVersion",
+        "SystemGetCudaDriverVersion",
+        "DeviceGetCount",
+        "DeviceGetHandleByIndex",
+        "DeviceGetHandleByUUID",
+        "EventSetCreate",
+        "EventSetFree",
+        "EventSetWait",
+    }
+)
+"""The calls whose first argument is no handle of a device."""
 
 
 class SimulatedFunction:
@@ -43,7 +61,7 @@ class SimulatedLibrary:
     """The library of one simulated node."""
 
     def __init__(self, state: SimulatedState) -> None:
-        self._handles = Handles(state)
+        self.handles = Handles(state)
         self._state = state
 
     def __getattr__(self, name: str) -> SimulatedFunction:
@@ -53,20 +71,29 @@ class SimulatedLibrary:
         return SimulatedFunction(self, call)
 
     def call(self, call: str, args: tuple[Any, ...]) -> int:
-        """Run a function, unless it is told to fail or its device is gone. Returns NVML's return value."""
-        code = self._state.failure(call, self._concerned(call, args))
+        """Run a function, unless it is told to fail or its device is gone, and as late as it is told to answer.
+
+        Returns NVML's return value.
+        """
+        self._state.hold(call, lambda: self._concerned(call, args))
+        if call == _LONG:
+            return self._answer(call, args)
+        # What happens to the node happens before or after a call, never in the middle.
+        with self._state.lock:
+            return self._answer(call, args)
+
+    def _answer(self, call: str, args: tuple[Any, ...]) -> int:
+        code = self._state.failure(call, lambda: self._concerned(call, args))
         if code is not None:
             return int(getattr(pynvml, f"NVML_ERROR_{code}", pynvml.NVML_ERROR_UNKNOWN))
-        thing = self._handles.thing(args[0]) if args else None
-        if isinstance(thing, SimulatedGpu | SimulatedMig | GpuInstance) and self._handles.unit(args[0]) is None:
-            lost = isinstance(thing, SimulatedGpu)
-            return int(pynvml.NVML_ERROR_GPU_IS_LOST if lost else pynvml.NVML_ERROR_INVALID_ARGUMENT)
-        return CALLS[call](self._handles, *args)
+        if call not in _OF_NO_DEVICE and self.handles.unit(args[0]) is None:
+            return self.handles.refusal(args[0])
+        return CALLS[call](self.handles, *args)
 
     def _concerned(self, call: str, args: tuple[Any, ...]) -> Unit | None:
-        """Return the GPU or MIG device that a call is about."""
+        """Return the GPU or MIG device that a call is about, None where it is there no more or is about none."""
         if call == "DeviceGetHandleByIndex":
             return self._state.gpus().get(number(args[0]))
         if call == "DeviceGetHandleByUUID":
-            return self._handles.find(text(args[0]).decode("ascii", "replace"))
-        return self._handles.unit(args[0]) if args else None
+            return self.handles.find(text(args[0]).decode("ascii", "replace"))
+        return None if call in _OF_NO_DEVICE else self.handles.unit(args[0])

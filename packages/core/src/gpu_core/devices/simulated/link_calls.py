@@ -32,7 +32,7 @@ def _ends(node: SimulatedNode, position: int) -> list[str]:
 def _common_ancestor(handles: Handles, one: Any, other: Any, level: Any) -> int:
     a, b = _position(handles, one), _position(handles, other)
     if a is None or b is None:
-        return INVALID_ARGUMENT
+        return handles.refusal(other) if handles.unit(other) is None else INVALID_ARGUMENT
     put_number(level, int(handles.state.node.levels[a][b]))
     return SUCCESS
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpu_core.devices.simulated.c_values import number, put_number, put_pointer, target
 from gpu_core.devices.simulated.gpu_calls import INVALID_ARGUMENT, NOT_FOUND, NOT_SUPPORTED, SUCCESS
-from gpu_core.devices.simulated.handles import GpuInstance, Handles
+from gpu_core.devices.simulated.handles import Handles
 from gpu_core.devices.simulated.node import SimulatedGpu, SimulatedMig
 
 
@@ -31,7 +31,7 @@ def _handle_by_index(handles: Handles, device: Any, index: Any, handle: Any) -> 
     gpu = handles.unit(device)
     for mig in gpu.mig_devices if isinstance(gpu, SimulatedGpu) else ():
         if mig.index == number(index):
-            put_pointer(handle, handles.give(mig.uuid, mig))
+            put_pointer(handle, handles.give(mig))
             return SUCCESS
     return NOT_FOUND
 
@@ -41,7 +41,7 @@ def _parent(handles: Handles, device: Any, parent: Any) -> int:
     if not isinstance(mig, SimulatedMig):
         return INVALID_ARGUMENT
     gpu = handles.parent(mig)
-    put_pointer(parent, handles.give(gpu.uuid, gpu))
+    put_pointer(parent, handles.give(gpu))
     return SUCCESS
 
 
@@ -83,15 +83,14 @@ def _instance_by_id(handles: Handles, device: Any, wanted: Any, handle: Any) -> 
         return INVALID_ARGUMENT
     for mig in gpu.mig_devices:
         if mig.gpu_instance == number(wanted):
-            instance = GpuInstance(gpu=gpu.uuid, number=mig.gpu_instance, profile=mig.profile)
-            put_pointer(handle, handles.give((gpu.uuid, mig.gpu_instance), instance))
+            put_pointer(handle, handles.give_instance(gpu, mig.gpu_instance, mig.profile))
             return SUCCESS
     return NOT_FOUND
 
 
 def _instance_info(handles: Handles, handle: Any, info: Any) -> int:
-    instance = handles.thing(handle)
-    if not isinstance(instance, GpuInstance):
+    instance = handles.instance(handle)
+    if instance is None:
         return INVALID_ARGUMENT
     out = target(info)
     out.id, out.profileId = instance.number, instance.profile.id

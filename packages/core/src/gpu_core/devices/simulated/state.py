@@ -1,11 +1,12 @@
-"""A simulated node as it is now: its GPUs, what fails, and the events that nobody has taken yet."""
+"""A simulated node as it is now: its GPUs, what calls were told to do, and its event sets."""
 
 from __future__ import annotations
 
+import math
 import threading
-from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from gpu_core.devices.simulated.commands import (
@@ -14,50 +15,54 @@ from gpu_core.devices.simulated.commands import (
     Add,
     Command,
     Fail,
+    Hang,
     Happen,
     Heal,
     Partition,
     Recover,
     Remove,
+    Slow,
     parse_command,
 )
+from gpu_core.devices.simulated.event_sets import EventSets
 from gpu_core.devices.simulated.node import SimulatedGpu, SimulatedMig, SimulatedNode
 from gpu_core.devices.simulated.partition import mig_devices
+from gpu_core.devices.simulated.told_calls import ToldCalls
 from gpu_core.errors import ConfigError
 
 Unit = SimulatedGpu | SimulatedMig
 
-
-@dataclass(slots=True)
-class _Failure:
-    call: str
-    target: str
-    code: str
-    left: int | None
+STEP = 0.04
+"""Seconds between two looks at the events file while a call waits for what may stand there."""
 
 
 class SimulatedState:
     """The changing part of a simulated node; every method may be called from any thread.
 
     `events` is a file whose appended lines are obeyed as they come (`commands` describes them). A file that
-    is shorter than before is a new one: its failures and changes begin afresh.
+    is shorter than before is a new one: its failures and changes begin afresh, and no call hangs any more.
     """
 
     def __init__(self, node: SimulatedNode, events: Path | None = None) -> None:
         self.lock = threading.RLock()
         self.node = node
+        self.event_sets = EventSets()
+        self._changed = threading.Condition(self.lock)
         self._events_file = events
         self._read_to = 0
         self._rest = b""
-        self._sets: dict[int, tuple[dict[str, int], deque[tuple[SimulatedGpu, Happen]]]] = {}
+        self._departures = [0] * len(node.gpus)
+        self._version = 0
+        self.told = ToldCalls()
         self._reset()
 
     def _reset(self) -> None:
-        """Let the node be as its file says; event sets belong to programs and stay open."""
+        """Let the node be as its file says; event sets and handles belong to programs and stay as they are."""
         self._gpus: dict[int, SimulatedGpu] = dict(enumerate(self.node.gpus))
         self._gone: set[int] = set()
         self._partitions = 0
-        self._failures: list[_Failure] = []
+        self._version += 1
+        self.told.heal(Heal(call=ALL))
 
     @property
     def may_change(self) -> bool:
@@ -74,101 +79,104 @@ class SimulatedState:
             return False
 
     def gpus(self) -> dict[int, SimulatedGpu]:
-        """Return the GPUs that are there, by index; an index keeps its GPU, and gaps stay."""
+        """Return the GPUs that are there, by index, as of the last look; an index keeps its GPU, and gaps stay."""
         with self.lock:
-            self._follow()
             return {index: gpu for index, gpu in self._gpus.items() if index not in self._gone}
 
-    def failure(self, call: str, unit: Unit | None) -> str | None:
-        """Return with which code a call fails for a GPU or MIG device now, None when it works."""
-        with self.lock:
-            self._follow()
-            for failure in self._failures:
-                if failure.call != call or failure.left == 0 or not self._is_target(failure.target, unit):
-                    continue
-                if failure.left is not None:
-                    failure.left -= 1
-                return failure.code
-            return None
+    @property
+    def version(self) -> int:
+        """A number that grows whenever GPUs or MIG devices may have gone."""
+        return self._version
 
-    def open_set(self, number: int) -> None:
-        """Begin an event set."""
+    def departures(self, index: int) -> int:
+        """Return how often the GPU of an index has left the bus; what was given out before such a time is void."""
         with self.lock:
-            self._follow()
-            self._sets[number] = ({}, deque())
+            return self._departures[index]
 
-    def close_set(self, number: int) -> bool:
-        """End an event set; return whether it was there."""
+    def failure(self, call: str, concerned: Callable[[], Unit | None]) -> str | None:
+        """Return with which code a call that concerns a GPU or MIG device fails now, None when it works."""
         with self.lock:
-            return self._sets.pop(number, None) is not None
+            self.follow()
+            unit = concerned()
+            return self.told.code(call, lambda target: self._is_target(target, unit))
 
-    def register(self, number: int, gpu: SimulatedGpu, mask: int) -> bool:
-        """Let a set have the events of a GPU; return whether the set is there."""
-        with self.lock:
-            entry = self._sets.get(number)
-            if entry is None:
-                return False
-            entry[0][gpu.uuid] = entry[0].get(gpu.uuid, 0) | mask
-            return True
+    def hold(self, call: str, concerned: Callable[[], Unit | None]) -> None:
+        """Return when a call that begins now may answer: at once, unless it was told to hang or to be slow.
 
-    def take(self, number: int) -> tuple[SimulatedGpu, Happen] | None:
-        """Return the oldest event of a set and remove it."""
-        with self.lock:
-            self._follow()
-            entry = self._sets.get(number)
-            return entry[1].popleft() if entry is not None and entry[1] else None
+        The lock is not held meanwhile, so that no other call waits.
+        """
+        with self._changed:
+            self.follow()
+            unit = concerned()
+            held = self.told.begin(call, lambda target: self._is_target(target, unit))
+            if held is None:
+                return
+            end = time.monotonic() + held.seconds
+            try:
+                while not held.freed and (left := end - time.monotonic()) > 0:
+                    longest = STEP if self.may_change else left
+                    self._changed.wait(None if longest == math.inf else min(longest, left))
+                    self.follow()
+            finally:
+                self.told.end(held)
 
     def obey(self, command: Command) -> None:
         """Let something happen."""
         with self.lock:
             match command:
                 case Happen():
-                    self._happen(command)
-                case Fail():
-                    self._failures.append(_Failure(command.call, command.target, command.code, command.count))
+                    for index in self._indices(command.target):
+                        self.event_sets.happen(self._gpus[index], command)
+                case Fail() | Hang() | Slow():
+                    self.told.tell(command)
                 case Heal():
-                    self._failures = [failure for failure in self._failures if not _heals(command, failure)]
+                    self.told.heal(command)
+                    self._changed.notify_all()
                 case Recover():
                     self._change(command.target, recovery=command.action)
                 case Remove():
-                    self._gone |= set(self._indices(command.target))
+                    self._remove(command.target)
                 case Add():
                     self._gone -= set(self._indices(command.target))
                 case Partition():
                     self._partition(command)
 
-    def _follow(self) -> None:
+    def follow(self) -> None:
         """Read what was appended to the events file since the last look."""
         if self._events_file is None:
             return
-        try:
-            size = self._events_file.stat().st_size
-            if size == self._read_to:
+        with self.lock:
+            try:
+                size = self._events_file.stat().st_size
+                if size == self._read_to:
+                    return
+                if size < self._read_to:
+                    self._read_to, self._rest = 0, b""
+                    self._reset()
+                    self._changed.notify_all()
+                with self._events_file.open("rb") as stream:
+                    stream.seek(self._read_to)
+                    fresh = stream.read()
+            except OSError:
                 return
-            if size < self._read_to:
-                self._read_to, self._rest = 0, b""
-                self._reset()
-            with self._events_file.open("rb") as stream:
-                stream.seek(self._read_to)
-                fresh = stream.read()
-        except OSError:
-            return
-        self._read_to += len(fresh)
-        *lines, self._rest = (self._rest + fresh).split(b"\n")
-        for line in lines:
-            command = parse_command(line.decode("utf-8", "replace"))
-            if command is not None:
-                self.obey(command)
+            self._read_to += len(fresh)
+            *lines, self._rest = (self._rest + fresh).split(b"\n")
+            for line in lines:
+                command = parse_command(line.decode("utf-8", "replace"))
+                if command is not None:
+                    self.obey(command)
 
-    def _happen(self, event: Happen) -> None:
-        for index in self._indices(event.target):
-            gpu = self._gpus[index]
-            for masks, waiting in self._sets.values():
-                if masks.get(gpu.uuid, 0) & event.kind:
-                    waiting.append((gpu, event))
+    def _remove(self, target: str) -> None:
+        """Let GPUs leave the bus; a driver forgets their handles and that anybody wanted their events."""
+        for index in set(self._indices(target)) - self._gone:
+            self._gone.add(index)
+            self._departures[index] += 1
+            self._version += 1
+            self.event_sets.forget(self._gpus[index])
 
     def _partition(self, command: Partition) -> None:
         self._partitions += 1
+        self._version += 1
         for index in self._indices(command.target):
             gpu = self._gpus[index]
             if command.profiles == (OFF,):
@@ -200,10 +208,6 @@ class SimulatedState:
                 if mig.uuid == unit.uuid:
                     return target in (f"{index}:{mig.index}", mig.uuid)
         return False
-
-
-def _heals(command: Heal, failure: _Failure) -> bool:
-    return command.call in (ALL, failure.call) and command.target in (ALL, failure.target)
 
 
 def _keeping(old: tuple[SimulatedMig, ...], fresh: tuple[SimulatedMig, ...]) -> tuple[SimulatedMig, ...]:
