@@ -1,7 +1,8 @@
-"""What every test relies on: how hard Hypothesis searches, and a directory for sockets."""
+"""What every test relies on: how hard Hypothesis searches, which signals count, and a directory for sockets."""
 
 from __future__ import annotations
 
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,18 @@ settings.register_profile(
     "fuzz", deadline=None, max_examples=20_000, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 settings.load_profile("tests")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals() -> None:
+    """Start programs with the signals that they have in a terminal, also where ours are ignored.
+
+    `nohup` ignores SIGHUP, and a shell that puts `make test &` into the background SIGINT and SIGQUIT; programs inherit
+    that. What has a handler is not inherited, and a handler that does nothing ignores the signal here as well as ever.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: None)
 
 
 @pytest.fixture

@@ -1,0 +1,16 @@
+"""The tests themselves, started in every way that people start them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from layers.tree import ROOT
+
+
+def test_tests_of_signals_pass_where_whoever_started_them_ignores_signals() -> None:
+    # As under nohup, and in the background of a script: `sh -c 'make test & wait'`.
+    pytest = f"{sys.executable} -m pytest -q -p no:cacheprovider tests/core/runtime/test_held_signals.py"
+    script = f"trap '' HUP INT QUIT; exec {pytest}"
+    done = subprocess.run(["sh", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, " passed" in done.stdout) == (0, True), done.stdout
