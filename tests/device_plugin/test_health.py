@@ -95,9 +95,11 @@ def test_a_gpu_that_stops_answering_is_sick_without_an_event_until_it_answers(ku
 
 
 def test_the_drivers_word_brings_a_gpu_back_and_nothing_else(kubelet: Kubelet) -> None:
-    with run_plugin(kubelet, "a100x4-pcie", config=QUICK) as plugin:
+    # A probe that heard "none" before the event would bring the GPU back; one that heard "reset" would be first to say
+    # why it is sick.
+    with run_plugin(kubelet, "a100x4-pcie", config=QUICK, before=["recovery 0 unsupported"]) as plugin:
         kubelet.log.wait_for(Listed)
-        plugin.say("recovery 0 reset", "event 0 xid=79")
+        plugin.say("event 0 xid=79")
         wait_sick(kubelet, A100[0])
         after = kubelet.log.position
         answers = ("recovery 0 reset", "fail DeviceGetMemoryInfo 0 UNKNOWN", "recovery 0 unsupported")
