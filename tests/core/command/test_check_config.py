@@ -97,3 +97,24 @@ def test_reports_for_programs_as_json(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_says_why_it_cannot_check(capsys: pytest.CaptureFixture[str], argv: Sequence[str], message: str) -> None:
     assert run_program(DEVICE_PLUGIN, argv, {}, lambda _: 0) == 1
     assert capsys.readouterr().err == f"nvidia-device-plugin: {message}\n"
+
+
+@pytest.mark.parametrize(
+    ("replicas", "code", "said"),
+    [
+        pytest.param(4, 0, None, id="a few"),
+        pytest.param(10_000, 0, "warning: {file}:4:5: sharing.timeSlicing.resources[1].replicas: 10000 replicas fit for at most 6 GPUs or MIG devices of a node, as the kubelet takes lists of 4194304 bytes", id="as many as fit for some GPUs"),
+        pytest.param(61_844, 0, "warning: {file}:4:5: sharing.timeSlicing.resources[1].replicas: 61844 replicas fit for at most one GPU or MIG device of a node, as the kubelet takes lists of 4194304 bytes", id="as many as fit for one"),
+        pytest.param(61_845, 1, "error: {file}:4:5: sharing.timeSlicing.resources[1].replicas: 61845 replicas do not fit even for one GPU, as the kubelet takes lists of 4194304 bytes; at most 61844 do", id="more than fit for one"),
+    ],
+)  # fmt: skip
+def test_says_for_how_many_gpus_replicas_fit_into_a_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], replicas: int, code: int, said: str | None
+) -> None:
+    file = tmp_path / "config.yaml"
+    head = "sharing:\n  timeSlicing: {resources: [{name: nvidia.com/b, replicas: 2}, {\n    name: nvidia.com/gpu,\n"
+    file.write_text(f"{head}    replicas: {replicas}}}]}}\n", encoding="utf-8")
+
+    assert run_program(DEVICE_PLUGIN, ["check-config", str(file)], {}, lambda _: 1) == code
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("warning", "error"))]
+    assert lines == ([] if said is None else [said.format(file=file)])

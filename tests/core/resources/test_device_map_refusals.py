@@ -75,6 +75,26 @@ from gpu_core.resources.device_map import build_resources
             id="one device in two entries",
         ),
         pytest.param(
+            THREE,
+            {"sharing": time_slicing(entry(replicas=10**9))},
+            r"The list of nvidia.com/gpu would have 3000000000 entries .* On this node 3 devices can be shared in at "
+            r"most 52193 replicas; lower `replicas` in sharing.timeSlicing.resources\[0\] \(nvidia.com/gpu\)\.",
+            id="more shares than a list has room for, before there are any",
+        ),
+        pytest.param(
+            THREE,
+            {
+                "custom": True,
+                "sharing": mps(
+                    entry(replicas=2, devices=("0",), rename="nvidia.com/a"),
+                    entry(replicas=10**9, devices=("2",), rename="nvidia.com/a"),
+                ),
+            },
+            r"On this node 2 devices can be shared in at most \d+ replicas; lower `replicas` in "
+            r"sharing.mps.resources\[0\] \(nvidia.com/gpu\) and sharing.mps.resources\[1\] \(nvidia.com/gpu\)\.",
+            id="more shares than a list has room for, by two entries",
+        ),
+        pytest.param(
             recorded_node("a100-mig-nominors"),
             {"mig": "mixed", "specs": True},
             "/proc/driver/nvidia-caps/mig-minors does not name .* which passDeviceSpecs needs",

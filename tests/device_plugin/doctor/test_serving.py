@@ -34,6 +34,13 @@ BROKEN = [
         id="the config excludes every GPU",
     ),
     pytest.param(
+        lambda node: node.config("sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 70000}]}}\n"),
+        "resources",
+        Level.PROBLEM,
+        "can be shared in at most",
+        id="more shares than the kubelet takes in one list",
+    ),
+    pytest.param(
         lambda node: node.config("version: v7\n"), "config", Level.PROBLEM, "v7", id="a config that cannot be used"
     ),
     pytest.param(

@@ -28,6 +28,9 @@ _DIAL_TIMEOUT = 5.0
 _LAST_CALLS = 5.0
 """Seconds that calls in progress have to end once they were told to."""
 
+_LARGEST_QUESTION = 16 << 20
+"""Bytes of a call that are taken. The kubelet may name each device of a list twice to ask which are preferred."""
+
 CHANNEL_OPTIONS = (
     # Without it the client would send the escaped path as authority, which Go's servers refuse.
     ("grpc.default_authority", "localhost"),
@@ -36,6 +39,9 @@ CHANNEL_OPTIONS = (
     ("grpc.enable_retries", 0),
 )
 """How Unix sockets are dialled."""
+
+
+_SERVER_OPTIONS = (("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", _LARGEST_QUESTION))
 
 
 class Place(StrEnum):
@@ -56,7 +62,7 @@ class Listener:
     def __init__(self, path: Path, servicer: rpc.DevicePluginServicer) -> None:
         self._path = path
         self._pool = ThreadPoolExecutor(max_workers=MOST + _CALLS, thread_name_prefix=path.stem)
-        self._server = grpc.server(self._pool, options=(("grpc.so_reuseport", 0),))
+        self._server = grpc.server(self._pool, options=_SERVER_OPTIONS)
         rpc.add_DevicePluginServicer_to_server(servicer, self._server)
         self._file: SocketFile | None = None
 

@@ -36,6 +36,10 @@ class Serving:
     rules: Rules
 
 
+_LONGEST_REFUSAL = 1000
+"""Characters of a refusal."""
+
+
 class DevicePlugin(rpc.DevicePluginServicer):
     """The servicer of one resource. `serving` is asked anew for every call; `new_id` gives unique texts."""
 
@@ -130,4 +134,9 @@ class DevicePlugin(rpc.DevicePluginServicer):
 
     def _refuse(self, context: grpc.ServicerContext, serving: Serving, error: AllocationError) -> NoReturn:
         self._counters.add(REFUSALS, resource=serving.resource.name)
-        context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        # It may name every device of a long list, and travels in a header, which has room for a few kilobytes.
+        context.abort(grpc.StatusCode.INVALID_ARGUMENT, _shortened(str(error)))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_REFUSAL else f"{text[: _LONGEST_REFUSAL - 3]}..."

@@ -15,7 +15,7 @@ from gpu_core.config.layers import DEFAULT_ORIGIN, KeyPath, Layer, Origin, below
 from gpu_core.config.options import Program
 from gpu_core.config.parse import Parsed
 from gpu_core.config.problems import Problems
-from gpu_core.config.rules import judge_config, judge_words
+from gpu_core.config.rules import judge_config, judge_lists, judge_words
 from gpu_core.config.shape import Section, at, leaves, shape
 
 
@@ -53,7 +53,9 @@ def check(parsed: Parsed, program: Program[Any], line: CommandLine, environ: Map
     problems = parsed.problems + environment_problems + flag_problems
     problems = problems + judge_words(layer, program, parsed.positions) + ignored
     if not problems.errors:
-        problems += judge_config(build_config(layer), layer, program, alone=True)
+        config = build_config(layer)
+        problems += judge_config(config, layer, program, alone=True)
+        problems += judge_lists(config, program, parsed.positions)
     strict = Problems(tuple(dict.fromkeys(problems))).in_file_order().strict()
     return Report(problems=strict, values=effective_values(layer))
 

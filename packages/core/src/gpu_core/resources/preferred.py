@@ -22,7 +22,8 @@ def prefer(
     available, required = tuple(dict.fromkeys(available)), tuple(dict.fromkeys(required))
     if size <= 0:
         return ()
-    missing = [device for device in required if device not in available]
+    free = frozenset(available)
+    missing = [device for device in required if device not in free]
     if missing:
         raise AllocationError(
             f"{resource.name}: {', '.join(missing)} must be in the allocation but is not available. Free it first."
