@@ -38,6 +38,7 @@ EDGES = frozenset(
         # core: files, processes, threads, signals and the network
         "gpu_core.runtime.config_file",
         "gpu_core.runtime.counters",
+        "gpu_core.runtime.ending",
         "gpu_core.runtime.files",
         "gpu_core.runtime.http",
         "gpu_core.runtime.links",
