@@ -9,6 +9,7 @@ from device_plugin.edits import DeviceNode, Edits, Mount
 from device_plugin.listing import ListedDevice, listing
 from device_plugin.messages import container_message, list_message, registration_message
 from gpu_core.config.words import RecoveryMode
+from gpu_core.devices.events import Watch, Watching
 from gpu_core.devices.model import Fault, Gpu, Inventory, Platform
 from gpu_core.resources.health import HealthBook, HealthRules
 from gpu_core.resources.model import Device, Resource
@@ -30,6 +31,7 @@ def test_a_list_tells_the_health_and_the_place_of_each_device() -> None:
     )
     inventory = Inventory(platform=Platform.NVML, gpus=(WELL, SICK))
     book, _ = HealthBook(rules=RULES, started=0.0).after_inventory(inventory, 0.0)
+    book, _ = book.after_watch("GPU-0", Watching(gpu=Watch.WATCHED), 0.0)
     devices = listing(resource, book)
     assert devices == (ListedDevice(id="GPU-1", healthy=False), ListedDevice(id="GPU-0::0", numa_node=1))
     assert list_message(devices) == pb.ListAndWatchResponse(

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from device_plugin.metrics import EVENTS
 from device_plugin.operating import operation
 from fakes.http_client import Reply, get, get_json, scrape
 from fakes.running_plugin import RunningPlugin, run_plugin, topology
@@ -125,6 +126,7 @@ def test_devices_are_counted_by_resource_health_and_reason(kubelet: Kubelet) -> 
         first = scrape(port)
         plugin.say("recovery 2 reboot", "event 2 xid=79")
         kubelet.log.wait_for(Listed, matching=lambda listed: "Unhealthy" in listed.health.values())
+        plugin.wait_number(EVENTS, 1, xid="79")
         second = scrape(port)
         after = kubelet.log.position
         plugin.say("recovery 2 none")

@@ -16,6 +16,7 @@ EDGES = frozenset(
         "gpu_core.cdi.write",
         # core: the driver and the node's files, real and simulated
         "gpu_core.devices.choose",
+        "gpu_core.devices.driver_threads",
         "gpu_core.devices.libcuda",
         "gpu_core.devices.node_files",
         "gpu_core.devices.nvml",
@@ -38,12 +39,8 @@ EDGES = frozenset(
         # core: files, processes, threads, signals and the network
         "gpu_core.runtime.config_file",
         "gpu_core.runtime.counters",
-        "gpu_core.runtime.ending",
         "gpu_core.runtime.files",
         "gpu_core.runtime.http",
-        "gpu_core.runtime.http_connections",
-        "gpu_core.runtime.http_listening",
-        "gpu_core.runtime.http_pages",
         "gpu_core.runtime.links",
         "gpu_core.runtime.operation",
         "gpu_core.runtime.process",
@@ -94,6 +91,7 @@ EDGES = frozenset(
         "device_plugin.provision",
         "device_plugin.registrar",
         "device_plugin.resource_plugin",
+        "device_plugin.rounds",
         "device_plugin.running_plugin",
         "device_plugin.serve",
         "device_plugin.servicer",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.devices.nodes import node, opened, say, topology
-from gpu_core.devices.model import Fault, Gpu, Inventory, UnreadableGpu
+from gpu_core.devices.model import Fault, Gpu, Inventory, UnreadableGpu, UnreadableMig
 from gpu_core.devices.simulated.files import load_node
 from gpu_core.errors import NvmlCallError
 
@@ -127,13 +127,42 @@ def test_a_failing_mig_device_leaves_its_siblings_alone(tmp_path: Path, call: st
     assert [after.mig_devices[place] for place in (0, 2, 3)] == [before.mig_devices[place] for place in (0, 2, 3)]
 
 
-def test_a_mig_device_without_uuid_is_a_fault_of_its_gpu(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "fault", "left"),
+    [
+        pytest.param("fail DeviceGetUUID 0:1 UNKNOWN", "DeviceGetUUID", [0, 2, 3], id="one without a UUID"),
+        pytest.param(
+            "fail DeviceGetMigDeviceHandleByIndex 0 UNKNOWN count=1",
+            "DeviceGetMigDeviceHandleByIndex",
+            [1, 2, 3],
+            id="one",
+        ),
+    ],
+)
+def test_a_mig_device_that_cannot_be_named_leaves_its_place_unreadable_and_its_neighbours_alone(
+    tmp_path: Path, line: str, fault: str, left: list[int]
+) -> None:
     events = tmp_path / "events"
-    say(events, "fail DeviceGetUUID 0:1 UNKNOWN")
+    say(events, line)
     with opened(topology("a100-mig-mixed"), events) as backend:
         gpu = backend.read().gpus[0]
-    assert gpu.faults == (Fault(call="DeviceGetUUID", code="UNKNOWN"),)
-    assert [mig.index for mig in gpu.mig_devices] == [0, 2, 3]
+    (place,) = {0, 1, 2, 3}.difference(left)
+    assert gpu.unreadable_mig == (UnreadableMig(index=place, fault=Fault(call=fault, code="UNKNOWN")),)
+    assert (gpu.faults, [mig.index for mig in gpu.mig_devices]) == ((), left)
+
+
+@pytest.mark.parametrize("code", ["NOT_SUPPORTED", "FUNCTION_NOT_FOUND"])
+def test_a_gpu_with_mig_devices_that_denies_its_mig_mode_is_not_believed(tmp_path: Path, code: str) -> None:
+    events = tmp_path / "events"
+    say(events, f"fail DeviceGetMigMode 0 {code}")
+    with opened(topology("a100-mig-mixed"), events) as backend:
+        assert backend.read().gpus[0].faults == (Fault(call="DeviceGetMigMode", code="NOT_SUPPORTED"),)
+
+
+@pytest.mark.parametrize("call", ["DeviceGetPciInfo", "DeviceGetMigMode"])
+@pytest.mark.parametrize("code", ["INVALID_ARGUMENT", "NOT_FOUND"])
+def test_an_answer_that_is_no_answer_is_a_fault(tmp_path: Path, call: str, code: str) -> None:
+    assert read(tmp_path, f"fail {call} 2 {code}").gpus[2].faults == (Fault(call=call, code=code),)
 
 
 @pytest.mark.parametrize(

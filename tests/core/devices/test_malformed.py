@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.devices.nodes import node
-from gpu_core.devices.events import Watch
+from gpu_core.devices.events import Watch, Watching
 from gpu_core.devices.model import Fault, Inventory, PairLink, UnreadableGpu
 from gpu_core.devices.nvml import NvmlBackend
 from gpu_core.devices.simulated.backend import SimulatedFiles
@@ -122,6 +122,6 @@ def test_an_event_of_a_type_that_nobody_asked_for_is_passed_over() -> None:
 
     with altered(nvmlEventSetWait_v2=answer) as backend:
         monitor = backend.monitor()
-        assert monitor.watch(backend.read().gpus[0]) is Watch.WATCHED
+        assert monitor.ask(backend.read().gpus[0], watch=True).watching == Watching(gpu=Watch.WATCHED)
         assert monitor.wait(1) is None
         monitor.close()

@@ -8,11 +8,24 @@ from pathlib import Path
 import pytest
 
 from core.devices.nodes import node, opened, say, topology
-from gpu_core.devices.events import DeviceEvent, EventKind, HealthMonitor, Probe, RecoveryAction, Watch
+from gpu_core.devices.events import DeviceEvent, EventKind, HealthMonitor, Probe, RecoveryAction, Watch, Watching
 from gpu_core.devices.model import Fault, Gpu
+from gpu_core.devices.nvml_monitor import NvmlMonitor
 from gpu_core.errors import NvmlCallError
 
 GPUS = {"gpus": [{"model": "A100-SXM4-40GB", "count": 2, "recovery": "none"}]}
+
+
+def watch(monitor: HealthMonitor, gpu: Gpu) -> Watch | Fault:
+    """Ask for a GPU's events."""
+    watching = monitor.ask(gpu, watch=True).watching
+    assert watching is not None
+    return watching.gpu
+
+
+def probe(monitor: HealthMonitor, gpu: Gpu) -> Probe:
+    """Ask a GPU whether it answers."""
+    return monitor.ask(gpu, watch=False).probe
 
 
 @pytest.fixture
@@ -30,7 +43,7 @@ def watched(events: Path) -> Iterator[tuple[HealthMonitor, tuple[Gpu, ...]]]:
         gpus = backend.read().gpus
         monitor = backend.monitor()
         assert monitor is not None
-        assert [monitor.watch(gpu) for gpu in gpus] == [Watch.WATCHED, Watch.WATCHED]
+        assert [watch(monitor, gpu) for gpu in gpus] == [Watch.WATCHED, Watch.WATCHED]
         yield monitor, gpus
         monitor.close()
 
@@ -69,12 +82,54 @@ def test_an_event_for_all_gpus_arrives_once_for_each(
     assert [event and event.gpu_uuid for event in arrived] == [gpu.uuid for gpu in gpus]
 
 
-def test_an_event_whose_gpu_is_not_told_has_no_uuid(
+def test_an_event_names_a_gpu_that_cannot_tell_its_uuid_any_more(
     watched: tuple[HealthMonitor, tuple[Gpu, ...]], events: Path
 ) -> None:
-    monitor, _ = watched
-    say(events, "fail DeviceGetUUID * UNKNOWN", "event 0 xid=79")
-    assert monitor.wait(5) == DeviceEvent(kind=EventKind.XID, gpu_uuid=None, data=79)
+    monitor, gpus = watched
+    say(events, "fail DeviceGetUUID * UNKNOWN", "event 1 xid=79")
+    assert monitor.wait(5) == DeviceEvent(kind=EventKind.XID, gpu_uuid=gpus[1].uuid, data=79)
+
+
+@pytest.mark.parametrize(("line", "told"), [("heal *", True), ("fail DeviceGetUUID * UNKNOWN", False)])
+def test_an_event_of_a_gpu_under_another_handle_is_told_by_its_uuid_or_not_at_all(
+    watched: tuple[HealthMonitor, tuple[Gpu, ...]], events: Path, line: str, *, told: bool
+) -> None:
+    monitor, gpus = watched
+    assert isinstance(monitor, NvmlMonitor)
+    monitor._names.clear()
+    say(events, line, "event 0 xid=79")
+    expected = gpus[0].uuid if told else None
+    assert monitor.wait(5) == DeviceEvent(kind=EventKind.XID, gpu_uuid=expected, data=79)
+
+
+def test_a_gpu_that_came_back_is_asked_for_its_events_again(
+    watched: tuple[HealthMonitor, tuple[Gpu, ...]], events: Path
+) -> None:
+    monitor, gpus = watched
+    assert monitor.ask(gpus[0], watch=False).watching is None
+    say(events, "remove 0", "add 0")
+    assert monitor.ask(gpus[0], watch=False).watching == Watching(gpu=Watch.WATCHED)
+    say(events, "event 0 xid=79")
+    assert monitor.wait(5) == DeviceEvent(kind=EventKind.XID, gpu_uuid=gpus[0].uuid, data=79)
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [
+        pytest.param("a100-mig-mixed", True, id="by its UUID"),
+        pytest.param("a100-mig-legacy", False, id="unless the UUID carries its place"),
+    ],
+)
+def test_a_mig_device_is_looked_up(events: Path, name: str, *, lost: bool) -> None:
+    say(events, "fail DeviceGetHandleByUUID 0:1 GPU_IS_LOST")
+    with opened(topology(name), events) as backend:
+        gpu = backend.read().gpus[0]
+        monitor = backend.monitor()
+        assert monitor is not None
+        watching = monitor.ask(gpu, watch=True).watching
+        monitor.close()
+    fault = Fault(call="DeviceGetHandleByUUID", code="GPU_IS_LOST")
+    assert watching == Watching(gpu=Watch.WATCHED, mig={gpu.mig_devices[1].uuid: fault} if lost else {})
 
 
 def test_a_type_that_nobody_asked_for_does_not_arrive(
@@ -100,7 +155,7 @@ def test_a_gpu_without_events_is_not_supported_and_its_neighbour_is_watched() ->
     with opened(topology("noevents")) as backend:
         monitor = backend.monitor()
         assert monitor is not None
-        assert [monitor.watch(gpu) for gpu in backend.read().gpus] == [Watch.UNSUPPORTED, Watch.WATCHED]
+        assert [watch(monitor, gpu) for gpu in backend.read().gpus] == [Watch.UNSUPPORTED, Watch.WATCHED]
         monitor.close()
 
 
@@ -111,7 +166,7 @@ def test_a_gpu_that_cannot_be_watched_says_why(events: Path, call: str) -> None:
         say(events, f"fail {call} 0 GPU_IS_LOST")
         monitor = backend.monitor()
         assert monitor is not None
-        answers = [monitor.watch(gpu) for gpu in gpus]
+        answers = [watch(monitor, gpu) for gpu in gpus]
         monitor.close()
     assert answers == [Fault(call=call, code="GPU_IS_LOST"), Watch.WATCHED]
 
@@ -122,7 +177,7 @@ def test_events_that_are_not_supported_are_no_fault(events: Path, call: str) -> 
     with opened(node(GPUS), events) as backend:
         monitor = backend.monitor()
         assert monitor is not None
-        assert monitor.watch(backend.read().gpus[0]) is Watch.UNSUPPORTED
+        assert watch(monitor, backend.read().gpus[0]) is Watch.UNSUPPORTED
         monitor.close()
 
 
@@ -131,7 +186,7 @@ def test_events_of_no_kind_that_matters_are_not_registered_for(events: Path) -> 
     with opened(node({"gpus": [{"model": "T4", "events": []}]}), events) as backend:
         monitor = backend.monitor()
         assert monitor is not None
-        assert monitor.watch(backend.read().gpus[0]) is Watch.UNSUPPORTED
+        assert watch(monitor, backend.read().gpus[0]) is Watch.UNSUPPORTED
         monitor.close()
 
 
@@ -147,10 +202,10 @@ def test_a_gpu_answers_what_recovery_it_needs(watched: tuple[HealthMonitor, tupl
     answers = []
     for action in actions:
         say(events, f"recovery 0 {action}")
-        answers.append(monitor.probe(gpus[0]))
+        answers.append(probe(monitor, gpus[0]))
     expected = [*list(RecoveryAction)[:8], RecoveryAction.UNKNOWN, None]
     assert answers == [Probe(fault=None, recovery=action) for action in expected]
-    assert monitor.probe(gpus[1]) == Probe(fault=None, recovery=RecoveryAction.NONE)
+    assert probe(monitor, gpus[1]) == Probe(fault=None, recovery=RecoveryAction.NONE)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +225,7 @@ def test_a_probe_asks_the_gpu_itself(
 ) -> None:
     monitor, gpus = watched
     say(events, line)
-    assert monitor.probe(gpus[0]).fault == fault
-    assert monitor.probe(gpus[1]).answers
+    assert probe(monitor, gpus[0]).fault == fault
+    assert probe(monitor, gpus[1]).answers
     say(events, "heal * 0", "add 0")
-    assert monitor.probe(gpus[0]).answers
+    assert probe(monitor, gpus[0]).answers

@@ -7,13 +7,14 @@ from typing import Any
 from core.resources.asking import config_of, entry, time_slicing
 from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gpu
 from gpu_core.config.words import RecoveryMode
-from gpu_core.devices.events import DeviceEvent, EventKind, Probe, RecoveryAction
+from gpu_core.devices.events import DeviceEvent, EventKind, Probe, RecoveryAction, Watch, Watching
 from gpu_core.devices.model import Inventory
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.health import HealthBook, HealthRules
 from gpu_core.resources.model import Device
 from gpu_core.resources.xids import XidPolicy
 
+WATCHED = Watching(gpu=Watch.WATCHED)
 WELL = Probe(fault=None, recovery=RecoveryAction.NONE)
 MUTE = Probe(fault=None, recovery=None)
 GONE = Probe(fault=LOST, recovery=None)
@@ -34,7 +35,14 @@ def rules(*, recovery: RecoveryMode = RecoveryMode.DRIVER, quiet: float = 60, po
 
 
 def book_of(node: Inventory, **more: Any) -> HealthBook:
-    return HealthBook(rules=rules(**more), started=0).after_inventory(node, 0)[0]
+    """Return the book of a node that was read and whose GPUs are watched."""
+    return watch_all(HealthBook(rules=rules(**more), started=0).after_inventory(node, 0)[0])
+
+
+def watch_all(book: HealthBook, now: float = 0) -> HealthBook:
+    for gpu in book.gpus:
+        book, _ = book.after_watch(gpu.uuid, WATCHED, now)
+    return book
 
 
 def sick(book: HealthBook, node: Inventory, *, mig: str = "mixed", shares: bool = False) -> list[str]:

@@ -6,8 +6,9 @@ import pytest
 
 from core.resources.asking import config_of
 from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gpu
-from core.resources.nursing import FIRST, GONE, OFF, PARTED, TWO, WELL, book_of, rules, sick, xid
-from gpu_core.devices.model import Platform
+from core.resources.nursing import FIRST, GONE, OFF, PARTED, TWO, WATCHED, WELL, book_of, rules, sick, watch_all, xid
+from gpu_core.devices.events import Answer, Watch, Watching
+from gpu_core.devices.model import Fault, Platform
 from gpu_core.resources.ailments import Cause, DeviceHealth, Transition
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.health import HealthBook
@@ -16,12 +17,61 @@ from gpu_core.resources.model import Device
 
 def test_what_cannot_be_read_is_sick_until_it_can_be() -> None:
     node = node_of(whole_gpu(0, faults=(LOST,)), whole_gpu(1))
-    book, transitions = HealthBook(rules=rules(), started=0).after_inventory(node, 1)
+    book, transitions = book_of(TWO).after_inventory(node, 1)
     reason = f"it cannot be read: {LOST}"
     assert transitions == (Transition(uuid="GPU-0", healthy=False, cause=Cause.UNREADABLE, reason=reason, at=1),)
     book, _ = book.after_probe("GPU-0", WELL, 1_000)
     assert sick(book, node) == ["GPU-0"]
     book, _ = book.after_inventory(TWO, 2_000)
+    assert sick(book, TWO) == ["GPU-0"]
+    book, transitions = book.after_watch("GPU-0", WATCHED, 3_000)
+    assert (sick(book, TWO), [change.reason for change in transitions]) == ([], ["it can be read again"])
+
+
+def test_a_fact_that_cannot_be_read_for_a_while_takes_no_events_with_it() -> None:
+    faulty = node_of(whole_gpu(0, faults=(Fault(call="DeviceGetName", code="UNKNOWN"),)), whole_gpu(1))
+    book, _ = book_of(TWO).after_inventory(faulty, 1)
+    assert sick(book, TWO) == ["GPU-0"]
+    book, transitions = book.after_inventory(TWO, 2)
+    assert (sick(book, TWO), [change.healthy for change in transitions]) == ([], [True])
+
+
+def test_what_nobody_watches_yet_is_unhealthy_and_nothing_is_announced() -> None:
+    book, transitions = HealthBook(rules=rules(), started=0).after_inventory(TWO, 0)
+    assert (sick(book, TWO), transitions) == (["GPU-0", "GPU-1"], ())
+    assert book.state(FIRST) == DeviceHealth(healthy=False, reason="its health events are not received yet", since=0)
+    book, transitions = book.after_watch("GPU-0", WATCHED, 1)
+    assert (sick(book, TWO), transitions) == (["GPU-1"], ())
+
+
+def test_a_mig_device_that_the_driver_does_not_find_is_unhealthy_and_its_neighbours_are_not() -> None:
+    lost = Watching(gpu=Watch.WATCHED, mig={"MIG-0-1": LOST})
+    book, transitions = book_of(PARTED, quiet=0).after_watch("GPU-0", lost, 5)
+    assert (sick(book, PARTED), [change.uuid for change in transitions]) == (["MIG-0-1"], ["MIG-0-1"])
+    book, _ = book.after_probe("GPU-0", WELL, 10)
+    assert sick(book, PARTED) == ["MIG-0-1"]
+    book, _ = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=WELL), 20)
+    assert sick(book, PARTED) == []
+
+
+def test_a_new_mig_device_is_unhealthy_until_it_is_watched() -> None:
+    fewer = node_of(mig_gpu(0, mig_devices=PARTED.gpus[0].mig_devices[:2]), whole_gpu(1))
+    book, _ = book_of(fewer).after_inventory(PARTED, 5)
+    assert (sick(book, PARTED), book.needs_watch(PARTED.gpus[0])) == (["MIG-0-2"], True)
+
+
+def test_a_device_that_is_gone_is_unhealthy_whatever_still_lists_it() -> None:
+    fewer = node_of(mig_gpu(0, mig_devices=PARTED.gpus[0].mig_devices[1:]))
+    book, _ = book_of(PARTED).after_inventory(fewer, 5)
+    assert sick(book, PARTED) == ["GPU-1", "MIG-0-0"]
+
+
+def test_what_did_not_answer_has_to_be_watched_anew() -> None:
+    book, _ = book_of(TWO, quiet=0).after_probe("GPU-0", GONE, 5)
+    assert [book.needs_watch(gpu) for gpu in TWO.gpus] == [True, False]
+    book, _ = book.after_probe("GPU-0", WELL, 10)
+    assert sick(book, TWO) == ["GPU-0"]
+    book, _ = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=WELL), 20)
     assert sick(book, TWO) == []
 
 
@@ -35,7 +85,7 @@ def test_a_device_with_two_ailments_needs_both_to_go() -> None:
     faulty = node_of(whole_gpu(0, faults=(LOST,)), whole_gpu(1))
     book, _ = book_of(TWO, quiet=0).after_event(xid(), 1)
     book, _ = book.after_inventory(faulty, 2)
-    book, transitions = book.after_probe("GPU-0", WELL, 3)
+    book, transitions = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=WELL), 3)
     assert (sick(book, TWO), transitions) == (["GPU-0"], ())
     book, transitions = book.after_inventory(TWO, 4)
     assert (sick(book, TWO), [change.healthy for change in transitions]) == ([], [True])
@@ -46,6 +96,7 @@ def test_sickness_stays_with_a_device_that_stays() -> None:
     book, _ = book.after_event(xid(gi=7), 2)
     smaller = node_of(mig_gpu(0, "1g.5gb"), whole_gpu(1), whole_gpu(2))
     book, transitions = book.after_inventory(smaller, 3)
+    book = watch_all(book, 4)
     assert (sick(book, smaller), transitions) == (["GPU-1", "MIG-0-0"], ())
 
 
@@ -53,7 +104,7 @@ def test_what_is_gone_is_forgotten() -> None:
     book, _ = book_of(TWO).after_event(xid(), 1)
     book, _ = book.after_inventory(node_of(whole_gpu(1)), 2)
     book, _ = book.after_inventory(TWO, 3)
-    assert sick(book, TWO) == []
+    assert sick(watch_all(book, 3), TWO) == []
 
 
 def test_a_reload_keeps_sickness() -> None:
@@ -76,7 +127,7 @@ def test_without_checks_nothing_but_reading_counts() -> None:
     assert book.after_event(xid(), 1) == (book, ())
     assert book.after_probe("GPU-0", GONE, 1) == (book, ())
     assert book.after_monitor_failure(LOST, 1) == (book, ())
-    assert book.after_watch("GPU-0", LOST, 1) == (book, ())
+    assert book.after_watch("GPU-0", Watching(gpu=LOST), 1) == (book, ())
 
 
 def test_a_probe_of_a_gpu_that_is_gone_says_nothing() -> None:
@@ -95,7 +146,7 @@ def test_devices_of_platforms_without_checks_are_healthy(platform: Platform) -> 
 
 def test_a_device_is_not_healthy_before_its_node_was_read() -> None:
     stranger = Device(id="GPU-9", uuid="GPU-9", index="9", gpu=whole_gpu(9))
-    assert book_of(TWO).state(stranger) == DeviceHealth(healthy=False, reason="it has not been checked yet", since=0)
+    assert book_of(TWO).state(stranger) == DeviceHealth(healthy=False, reason="the driver does not know it", since=0)
 
 
 def test_a_device_that_never_was_sick_is_healthy_since_the_start() -> None:

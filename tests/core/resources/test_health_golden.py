@@ -10,7 +10,7 @@ from core.resources.asking import config_of, sharing_of
 from core.resources.building import golden, recorded_node
 from gpu_core.config.model import Health
 from gpu_core.config.words import RecoveryMode
-from gpu_core.devices.events import DeviceEvent, EventKind, Probe, Watch
+from gpu_core.devices.events import DeviceEvent, EventKind, Probe, Watch, Watching
 from gpu_core.devices.model import Fault, Inventory
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.health import HealthBook, HealthRules
@@ -66,8 +66,8 @@ class Node:
 
     def watch_all(self) -> None:
         for gpu in self.inventory.gpus:
-            result = self.faults.get(gpu.index, Watch.WATCHED)
-            self.book, _ = self.book.after_watch(gpu.uuid, result, self.now)
+            watching = Watching(gpu=self.faults.get(gpu.index, Watch.WATCHED))
+            self.book, _ = self.book.after_watch(gpu.uuid, watching, self.now)
 
     def run(self, command: str) -> None:
         match command.split():

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from core.resources.building import LOST, whole_gpu
-from core.resources.nursing import FIRST, GONE, MUTE, PARTED, TWO, WELL, asks_for, book_of, sick, xid
+from core.resources.nursing import FIRST, GONE, MUTE, PARTED, TWO, WATCHED, WELL, asks_for, book_of, sick, xid
 from gpu_core.config.words import RecoveryMode
-from gpu_core.devices.events import Probe, RecoveryAction, Watch
+from gpu_core.devices.events import Answer, Probe, RecoveryAction, Watch, Watching
 from gpu_core.resources.ailments import Cause, DeviceHealth, Transition
 from gpu_core.resources.health import HealthBook
 from gpu_core.resources.model import Device
@@ -19,7 +19,8 @@ def run(book: HealthBook, *probes: Probe, step: float = 10) -> list[bool]:
     """Probe the first GPU every `step` seconds; return whether it is healthy after each probe."""
     seen = []
     for number, probe in enumerate(probes, 1):
-        book, _ = book.after_probe("GPU-0", probe, 100 + number * step)
+        watching = WATCHED if book.needs_watch(book.gpus[0]) else None
+        book, _ = book.after_answer("GPU-0", Answer(watching=watching, probe=probe), 100 + number * step)
         seen.append(book.state(FIRST).healthy)
     return seen
 
@@ -110,13 +111,13 @@ def test_nothing_gets_well_unwatched() -> None:
     assert (again, repeated) == (book, ())
     book, _ = book.after_probe("GPU-0", WELL, 10)
     assert sick(book, TWO) == ["GPU-0", "GPU-1"]
-    book, _ = book.after_watch("GPU-0", Watch.WATCHED, 20)
+    book, _ = book.after_watch("GPU-0", WATCHED, 20)
     book, _ = book.after_probe("GPU-0", WELL, 20)
     assert sick(book, TWO) == ["GPU-1"]
 
 
 def test_a_gpu_that_cannot_be_watched_is_sick() -> None:
-    book, _ = book_of(TWO).after_watch("GPU-1", LOST, 5)
+    book, _ = book_of(TWO).after_watch("GPU-1", Watching(gpu=LOST), 5)
     assert sick(book, TWO) == ["GPU-1"]
     assert book.state(Device(id="GPU-1", uuid="GPU-1", index="1", gpu=whole_gpu(1))) == DeviceHealth(
         healthy=False, reason=f"its health events cannot be received: {LOST}", since=5
@@ -124,5 +125,5 @@ def test_a_gpu_that_cannot_be_watched_is_sick() -> None:
 
 
 def test_a_gpu_without_events_is_healthy() -> None:
-    book, _ = book_of(TWO).after_watch("GPU-1", Watch.UNSUPPORTED, 5)
+    book, _ = book_of(TWO).after_watch("GPU-1", Watching(gpu=Watch.UNSUPPORTED), 5)
     assert sick(book, TWO) == []

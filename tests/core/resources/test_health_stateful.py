@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Sequence
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from core.resources.asking import config_of
 from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gpu
 from gpu_core.config.words import RecoveryMode
-from gpu_core.devices.events import DeviceEvent, EventKind, Probe, RecoveryAction, Watch
+from gpu_core.devices.events import DeviceEvent, EventKind, Probe, RecoveryAction, Watch, Watching
 from gpu_core.devices.model import Fault, Gpu, Inventory
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.health import HealthBook, HealthRules
@@ -70,7 +71,7 @@ class Model:
         self.node = node_of()
         self.wrong: dict[str, set[str]] = defaultdict(set)
         self.quiet: dict[str, int] = {}
-        self.unheard: set[str] = set()
+        self.heard: set[str] = set()
 
     def read(self, node: Inventory) -> None:
         self.node = node
@@ -78,12 +79,30 @@ class Model:
         for store in (self.wrong, self.quiet):
             for uuid in set(store) - units:
                 del store[uuid]
-        self.unheard &= units
+        self.heard &= units
         for gpu in node.gpus:
-            for uuid in self.units(gpu):
-                self.wrong[uuid].discard("unreadable")
             if gpu.faults:
+                self.heard -= set(self.units(gpu))
                 self.wrong[gpu.uuid].add("unreadable")
+            self.readable(gpu)
+
+    def readable(self, gpu: Gpu) -> None:
+        for uuid in self.units(gpu):
+            if not (gpu.faults and uuid == gpu.uuid) and (uuid in self.heard or not self.checks):
+                self.wrong[uuid].discard("unreadable")
+
+    def watch(self, gpu: Gpu, watching: Watching) -> None:
+        if not self.checks:
+            return
+        if isinstance(watching.gpu, Fault):
+            self.deaf([gpu])
+            return
+        self.heard |= set(self.units(gpu))
+        for uuid in watching.mig:
+            self.heard.discard(uuid)
+            self.wrong[uuid].add("unwatched")
+            self.quiet.pop(gpu.uuid, None)
+        self.readable(gpu)
 
     @staticmethod
     def units(gpu: Gpu) -> list[str]:
@@ -112,24 +131,26 @@ class Model:
                 self.wrong[uuid].add("xid")
                 self.quiet.pop(gpu.uuid, None)
 
-    def deaf(self, uuids: list[str]) -> None:
-        for uuid in uuids if self.checks else ():
-            self.wrong[uuid].add("unwatched")
-            self.unheard.add(uuid)
-            self.quiet.pop(uuid, None)
+    def deaf(self, gpus: Sequence[Gpu]) -> None:
+        for gpu in gpus if self.checks else ():
+            self.wrong[gpu.uuid].add("unwatched")
+            self.heard -= set(self.units(gpu))
+            self.quiet.pop(gpu.uuid, None)
 
     def probe(self, gpu: Gpu, probe: Probe, now: int) -> None:
         if not self.checks:
             return
         if probe.fault or probe.recovery in STOPPING:
             self.wrong[gpu.uuid].add("silent" if probe.fault else "action")
+            if probe.fault:
+                self.heard -= set(self.units(gpu))
             self.quiet.pop(gpu.uuid, None)
         elif probe.recovery not in (None, RecoveryAction.NONE):
             self.quiet.pop(gpu.uuid, None)
         elif any(self.wrong[uuid] for uuid in self.units(gpu)):
             start = self.quiet.setdefault(gpu.uuid, now)
-            if now - start >= QUIET and gpu.uuid not in self.unheard and self.mode is not RecoveryMode.OFF:
-                for uuid in self.units(gpu):
+            if now - start >= QUIET and gpu.uuid in self.heard and self.mode is not RecoveryMode.OFF:
+                for uuid in self.heard.intersection(self.units(gpu)):
                     self.wrong[uuid] -= {"silent", "action", "unwatched"}
                     if probe.recovery is not None or self.mode is RecoveryMode.PROBE:
                         self.wrong[uuid].discard("xid")
@@ -140,10 +161,12 @@ class Model:
             for causes in self.wrong.values():
                 causes &= {"unreadable"}
             self.quiet.clear()
-            self.unheard.clear()
+            self.heard.clear()
 
     def healthy(self, device: Device) -> bool:
         gpu = next(gpu for gpu in self.node.gpus if gpu.uuid == device.physical)
+        if self.checks and not {gpu.uuid, device.uuid} <= self.heard:
+            return False
         return not any(self.wrong[uuid] for uuid in ([gpu.uuid, device.uuid] if device.mig else self.units(gpu)))
 
 
@@ -195,17 +218,20 @@ class Histories(RuleBasedStateMachine):
 
     @rule()
     def monitor_fails(self) -> None:
-        self.model.deaf([gpu.uuid for gpu in self.model.node.gpus])
+        self.model.deaf(self.model.node.gpus)
         self.book, _ = self.book.after_monitor_failure(Fault(call="EventSetWait", code="UNKNOWN"), self.now)
 
-    @rule(number=st.integers(0, 1), result=st.sampled_from([Watch.WATCHED, Watch.WATCHED, Watch.UNSUPPORTED, LOST]))
-    def watch(self, number: int, result: Watch | Fault) -> None:
-        uuid = self.uuid(number)
-        if isinstance(result, Fault):
-            self.model.deaf([uuid])
-        else:
-            self.model.unheard.discard(uuid)
-        self.book, _ = self.book.after_watch(uuid, result, self.now)
+    @rule(
+        number=st.integers(0, 1),
+        result=st.sampled_from([Watch.WATCHED] * 4 + [Watch.UNSUPPORTED, LOST]),
+        deaf=st.integers(0, 4).map(lambda chance: chance == 0),
+    )
+    def watch(self, number: int, result: Watch | Fault, *, deaf: bool) -> None:
+        gpus = self.model.node.gpus
+        gpu = gpus[number % len(gpus)]
+        watching = Watching(gpu=result, mig={mig.uuid: LOST for mig in gpu.mig_devices[:1]} if deaf else {})
+        self.model.watch(gpu, watching)
+        self.book, _ = self.book.after_watch(gpu.uuid, watching, self.now)
 
     @precondition(lambda self: self.now % 3 == 0)
     @rule(node=nodes())

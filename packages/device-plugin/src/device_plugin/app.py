@@ -55,13 +55,14 @@ class App:
         self._refused = ""
         self._due = clock()
         self._name_config()
-        rules, self._health_warnings = _rules(loaded)
+        self._incomplete = 0
+        self._rules, self._health_warnings = _rules(loaded)
         self.node = Node(
             source,
             places,
             loaded.settings,
             loaded.config,
-            rules,
+            self._rules,
             counters=counters,
             observers=observers,
             clock=clock,
@@ -70,7 +71,7 @@ class App:
     def start(self) -> None:
         """Read and serve for the first time. Raises SuiteError when that fails and the config says to end then."""
         inventory, failure = self._read()
-        self._tell_config(inventory)
+        self._tell_config(self._loaded, inventory)
         self._loaded.raise_refused()
         self._warn(self._loaded.warnings + self._health_warnings)
         ends = self._loaded.config.flags.fail_on_init_error
@@ -127,15 +128,18 @@ class App:
             self._once(f"What is served stays as it was: {error}")
             self._schedule()
 
-    def _read(self) -> tuple[Inventory | None, HardwareError | None]:
+    def _read(self, loaded: Loaded[PluginSettings] | None = None) -> tuple[Inventory | None, HardwareError | None]:
         self._counters.add(SCANS)
         try:
-            return self.node.read(), None
+            return self.node.read((loaded or self._loaded).config), None
         except HardwareError as error:
             return None, error
 
     def _serve(self, inventory: Inventory) -> None:
-        served, warnings = self.node.serve(inventory)
+        self._count_unread(inventory)
+        self._served(*self.node.serve(inventory, self._loaded.config, self._rules))
+
+    def _served(self, served: bool, warnings: Iterable[str]) -> None:
         self._failure = ""
         if self._failures:
             self._failures = 0
@@ -152,14 +156,17 @@ class App:
             self._failure = str(failure)
             self._once(f"{failure} Looking again, less and less often, until the driver answers.")
             self.node.lose(failure)
-        pause = min(_FIRST_PAUSE * 2.0 ** min(self._failures, _DOUBLINGS), _LONGEST_PAUSE)
+        self._due = self._clock() + _pause(self._failures)
         self._failures += 1
-        self._due = self._clock() + pause
 
     def _schedule(self) -> None:
         interval = self._loaded.config.flags.plugin.rescan_interval
         never = interval.seconds <= 0 or interval.is_infinite
-        self._due = math.inf if never else self._clock() + interval.seconds
+        wait = math.inf if never else interval.seconds
+        if self._incomplete:
+            # Sooner, since a driver that was slow may answer now, and less and less often, since a GPU may be broken.
+            wait = min(wait, _pause(self._incomplete - 1))
+        self._due = self._clock() + wait
 
     def _reload(self, reasons: tuple[str, ...]) -> None:
         self._log.info("Reading the configuration again", reason=", ".join(reasons))
@@ -173,41 +180,46 @@ class App:
                 self._refused = ""
                 self._scan()
                 return
-            self._use(fresh)
-            inventory, failure = self._read()
-            self._tell_config(inventory)
+            inventory, failure = self._read(fresh)
+            self._tell_config(fresh, inventory)
+            rules, health_warnings = _rules(fresh)
             if inventory is None:
-                self._lose(failure)
+                self.node.obey(fresh.config, rules)
             else:
-                self._serve(inventory)
+                self._count_unread(inventory)
+                outcome = self.node.serve(inventory, fresh.config, rules)
         except SuiteError as error:
             self._counters.add(CONFIG_LOADS, result="refused")
             self._counters.set(CONFIG_REFUSED, 1.0)
             self._refused = str(error)
             self._log.error("The new configuration is not used; the one before stays", reason=str(error))
-            if self._loaded is not before:
-                self._use(before)
-                self._scan()
+            # The driver may have been opened as the new one asked.
+            self._scan()
             return
-        self._warn(fresh.warnings)
+        self._loaded, self._rules = fresh, rules
+        self._name_config()
+        if inventory is None:
+            self._lose(failure)
+        else:
+            self._served(*outcome)
+        self._warn(fresh.warnings + health_warnings)
         self._counters.add(CONFIG_LOADS, result="applied")
         self._counters.set(CONFIG_REFUSED, 0.0)
         self._refused = ""
-
-    def _use(self, loaded: Loaded[PluginSettings]) -> None:
-        self._loaded = loaded
-        self._name_config()
-        rules, _ = _rules(loaded)
-        self.node.configure(loaded.config, rules)
 
     def _name_config(self) -> None:
         file = self._loaded.settings.config_file
         self._config_name = config_name(file)
         count_config(self._counters, file, self._loaded.config_text_digest)
 
-    def _tell_config(self, inventory: Inventory | None) -> None:
-        found = mig_patterns(inventory, self._loaded.config)
-        self._log.info("Running with config", config=self._loaded.effective(found))
+    def _tell_config(self, loaded: Loaded[PluginSettings], inventory: Inventory | None) -> None:
+        found = mig_patterns(inventory, loaded.config)
+        self._log.info("Running with config", config=loaded.effective(found))
+
+    def _count_unread(self, inventory: Inventory) -> None:
+        """Take note of what did not answer in full."""
+        complete = not inventory.unreadable and all(gpu.usable for gpu in inventory.gpus)
+        self._incomplete = 0 if complete else self._incomplete + 1
 
     def _warn(self, warnings: Iterable[str]) -> None:
         for warning in warnings:
@@ -223,6 +235,10 @@ _NOTHING = (
     "There is no GPU to serve. Waiting indefinitely for one to appear; nothing is registered with the kubelet until "
     "then. If this is no GPU node, keep the plugin off it with a node selector."
 )
+
+
+def _pause(failures: int) -> float:
+    return min(_FIRST_PAUSE * 2.0 ** min(failures, _DOUBLINGS), _LONGEST_PAUSE)
 
 
 def _rules(loaded: Loaded[PluginSettings]) -> tuple[HealthRules, tuple[str, ...]]:

@@ -2,84 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from device_plugin.health_loop import HealthLoop
 from device_plugin.node_health import NodeHealth
+from device_plugin.source import NodeSource
+from gpu_core.config.model import Config
 from gpu_core.devices.backend import Backend
+from gpu_core.devices.driver_threads import DEADLINE, StuckCall
 from gpu_core.devices.model import Inventory, Platform
-from gpu_core.resources.lost import keep_lost
+from gpu_core.resources.known import keep_known
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 
-_FIRST_ROUND = 5.0
-"""Seconds that the driver has to let every GPU be watched, before devices are listed."""
+_CATCH_UP = 2 * DEADLINE
+"""Seconds in which GPUs are asked for their events before devices are listed: a round may just have begun."""
 
-_LAST_ROUND = 5.0
+_LAST_ROUND = DEADLINE + 1.0
 """Seconds that a call into the driver has to return when we let go of it."""
 
 
 class Hardware:
-    """One thread uses it.
+    """One thread uses it; any thread may ask what is stuck."""
 
-    `open_backend` opens the node's driver and raises HardwareError; `bound` tells which PCI functions the driver holds.
-    """
-
-    def __init__(
-        self, open_backend: Callable[[], Backend], bound: Callable[[], frozenset[str]], *, counters: Counters
-    ) -> None:
-        self._open_backend = open_backend
-        self._bound = bound
+    def __init__(self, source: NodeSource, *, counters: Counters) -> None:
+        self._source = source
         self._bound_at_opening: frozenset[str] = frozenset()
         self._counters = counters
         self._log = get_logger()
         self._backend: Backend | None = None
         self._loop: HealthLoop | None = None
+        self._opening: tuple[object, ...] = ()
         self._known: Inventory | None = None
+        self._renumbered = False
 
-    def read(self) -> Inventory:
-        """Read every GPU now; what got lost since the last time is among them, as it was known. Raises HardwareError.
+    def read(self, config: Config) -> Inventory:
+        """Read every GPU now, through the driver that a config names; what does not answer in full is as it was known.
 
-        Links are read only when there are other GPUs than before: they take far longer than all the rest.
+        Links are read only when there are other GPUs than before: they take far longer than all the rest. Raises
+        HardwareError.
         """
-        backend, before = self._open(), self._known
-        if before is None:
-            inventory = backend.read(links=True)
-        else:
-            inventory = keep_lost(before, backend.read())
-            if _seen(before) == _seen(inventory):
-                inventory = replace(inventory, links=before.links)
-            else:
-                inventory = keep_lost(before, backend.read(links=True))
-        self._known = inventory
+        backend, before = self._open(config), self._known
+        if before is not None:
+            inventory = keep_known(before, backend.read(), renumbered=self._renumbered)
+            inventory = replace(inventory, links=before.links)
+        if before is None or _seen(before) != _seen(inventory):
+            inventory = keep_known(before, backend.read(links=True), renumbered=self._renumbered)
+        self._known, self._renumbered = inventory, False
         return inventory
 
-    def _open(self) -> Backend:
-        bound = self._bound()
+    def _open(self, config: Config) -> Backend:
+        bound, opening = self._source.bound(), _opening(config)
+        if self._backend is not None and opening != self._opening:
+            self.close()
         if self._backend is not None and bound != self._bound_at_opening:
             self._log.info("The kernel's driver holds other GPUs than before; opening it anew")
             self.close()
-            # Indices mean other GPUs now, so nothing can be said of one that cannot be read.
-            self._known = None
+            self._renumbered = True
         if self._backend is None:
-            self._backend = self._open_backend()
-            self._bound_at_opening = bound
+            self._backend = self._source.open(config)
+            self._bound_at_opening, self._opening = bound, opening
         return self._backend
 
     def watch(self, health: NodeHealth, *, probe_interval: float) -> None:
         """See to it that every GPU that `health` knows is watched, from this moment on."""
         if self._backend is None or self._backend.platform is not Platform.NVML:
             return
-        if self._loop is None or not self._loop.running:
-            self._loop = HealthLoop(self._backend, health, probe_interval=probe_interval, counters=self._counters)
+        if self._loop is not None and not self._loop.running:
+            self.unwatch()
+        if self._loop is None:
+            self._loop = HealthLoop(
+                self._backend, health, self._source.threads, probe_interval=probe_interval, counters=self._counters
+            )
             self._loop.start()
-        self._loop.catch_up(_FIRST_ROUND)
+        self._loop.probe_every(probe_interval)
+        self._loop.catch_up(_CATCH_UP)
 
     def unwatch(self) -> bool:
         """Stop watching; returns whether the driver let go."""
         loop, self._loop = self._loop, None
         return loop is None or loop.stop(_LAST_ROUND)
+
+    def stuck(self) -> tuple[StuckCall, ...]:
+        """Return the calls into the driver that have not returned in time; any thread may ask."""
+        calls = self._source.threads.stuck()
+        loop = self._loop
+        waiting = None if loop is None else loop.hanging
+        return calls if waiting is None else (*calls, waiting)
 
     def close(self) -> None:
         """Let go of the driver. The next `read` opens it anew."""
@@ -87,11 +96,16 @@ class Hardware:
         backend, self._backend = self._backend, None
         if backend is None:
             return
-        if released:
+        if released and not self._source.threads.stuck():
             backend.close()
         else:
             # Shutting the library down under a call that is still in it would crash the process.
             self._log.error("A call into the driver does not return; the driver is left open")
+
+
+def _opening(config: Config) -> tuple[object, ...]:
+    """Return what decides how the driver is opened."""
+    return config.flags.device_discovery_strategy, config.flags.plugin.container_driver_root
 
 
 def _seen(inventory: Inventory) -> tuple[tuple[str, bool], ...]:

@@ -1,17 +1,19 @@
-"""The thread that watches the node's GPUs: it waits for the driver's events, and asks each GPU now and then."""
+"""The thread that waits for the driver's events, and nothing else, so that no GPU keeps it from hearing of others."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from device_plugin.metrics import EVENTS, MONITORED
 from device_plugin.node_health import NodeHealth
+from device_plugin.rounds import Rounds
 from gpu_core.devices.backend import Backend
-from gpu_core.devices.events import DeviceEvent, EventKind, HealthMonitor, Watch
-from gpu_core.devices.model import Fault, Gpu
+from gpu_core.devices.driver_threads import DEADLINE, DriverThreads, StuckCall
+from gpu_core.devices.events import DeviceEvent, EventKind, HealthMonitor
+from gpu_core.devices.model import NO_ANSWER, Fault
 from gpu_core.errors import NvmlCallError
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
@@ -28,14 +30,20 @@ _LOST = "GPU_IS_LOST"
 _SAME_EVENT = 10.0
 """Seconds in which an event like one before is counted, but not logged: drivers can repeat one very often."""
 
+_HANGS = Fault(call="EventSetWait", code=NO_ANSWER)
+
 
 class HealthLoop:
-    """Watches the GPUs of an open backend from `start` to `stop`. The backend may be closed only after that."""
+    """Watches the GPUs of an open backend from `start` to `stop`. The backend may be closed only after that.
+
+    `threads` are those of the process that are in the driver.
+    """
 
     def __init__(
         self,
         backend: Backend,
         health: NodeHealth,
+        threads: DriverThreads,
         *,
         probe_interval: float,
         counters: Counters,
@@ -43,45 +51,52 @@ class HealthLoop:
     ) -> None:
         self._backend = backend
         self._health = health
-        self._probe_interval = probe_interval
         self._counters = counters
         self._clock = clock
         self._log = get_logger()
         self._failure = ""
         self._logged: dict[DeviceEvent, float] = {}
-        self._round = threading.Condition()
-        self._covered: frozenset[str] = frozenset()
-        self._blind = False
+        # When the wait for events that is going on has to be over; only the two threads of this loop use it.
+        self._back_by = math.inf
+        self._hanging = False
         self._unneeded = False
         self._stopping = threading.Event()
+        self._rounds = Rounds(health, threads, interval=probe_interval, check=self._check_wait, clock=clock)
         self._thread = threading.Thread(target=self._run, name="health", daemon=True)
 
     def start(self) -> None:
         """Begin."""
+        self._rounds.start()
         self._thread.start()
 
     def catch_up(self, patience: float) -> None:
-        """Wait at most `patience` seconds until every GPU that the book knows is watched and was asked once.
+        """Wait at most `patience` seconds until every GPU that the book knows was asked to report its events.
 
-        After that what is not known to be sick may be called healthy. A driver that takes longer makes all devices sick
-        until it has answered.
+        What is not watched after that is unhealthy, and becomes healthy as soon as it is.
         """
-        wanted = frozenset(gpu.uuid for gpu in self._health.book.gpus)
-        with self._round:
-            done = self._round.wait_for(lambda: self._blind or wanted <= self._covered, patience)
-        if not done:
-            self._health.blind(Fault(call="EventSetCreate", code="TIMEOUT"))
+        self._rounds.catch_up(patience)
+
+    def probe_every(self, interval: float) -> None:
+        """Ask every GPU each `interval` seconds from now on."""
+        self._rounds.every(interval)
 
     def stop(self, patience: float) -> bool:
-        """End; returns whether the thread has ended within `patience` seconds. A driver that hangs keeps it."""
+        """End; returns whether both threads have ended within `patience` seconds. A driver that hangs keeps them."""
         self._stopping.set()
+        end = time.monotonic() + patience
         self._thread.join(patience)
-        return not self._thread.is_alive()
+        ended = self._rounds.stop(max(0.0, end - time.monotonic()))
+        return ended and not self._thread.is_alive()
 
     @property
     def running(self) -> bool:
         """Whether the GPUs are looked after; not any more where this platform has nothing to watch."""
-        return self._thread.is_alive()
+        return self._thread.is_alive() and self._rounds.running
+
+    @property
+    def hanging(self) -> StuckCall | None:
+        """The wait for events, where it has not come back in time."""
+        return StuckCall(call=_HANGS.call, since=self._back_by) if self._hanging else None
 
     def _run(self) -> None:
         try:
@@ -90,7 +105,7 @@ class HealthLoop:
             # However this came to its end: what nobody watches must not be called healthy.
             if not self._stopping.is_set() and not self._unneeded:
                 self._health.blind(Fault(call="EventSetWait", code="UNKNOWN"))
-            self._cover(frozenset(), blind=True)
+            self._rounds.blind()
             self._counters.set(MONITORED, 0.0)
 
     def _keep_following(self) -> None:
@@ -106,7 +121,7 @@ class HealthLoop:
                 try:
                     self._follow(monitor)
                 finally:
-                    monitor.close()
+                    self._rounds.retire(monitor)
             except NvmlCallError as error:
                 if error.code == _LOST and self._clock() - forgiven > _LONGEST_PAUSE:
                     # One GPU has gone. Another event set serves the others, and which one it is, each GPU's own answer
@@ -114,54 +129,41 @@ class HealthLoop:
                     forgiven = self._clock()
                     continue
                 self._failed(Fault(call=error.call, code=error.code))
-                self._cover(frozenset(), blind=True)
                 # One that has worked for a while is worth another try soon.
                 pause = _FIRST_PAUSE if self._clock() - began > _LONGEST_PAUSE else pause
                 self._stopping.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
 
     def _follow(self, monitor: HealthMonitor) -> None:
-        """Watch until we stop. Raises NvmlCallError when waiting fails."""
-        watched: dict[str, Watch | Fault] = {}
-        next_probe = self._clock()
+        """Wait for events until we stop. Raises NvmlCallError when waiting fails, or has taken too long."""
+        self._rounds.use(monitor)
         while not self._stopping.is_set():
-            now = self._clock()
-            due = now >= next_probe
-            gpus = {gpu.uuid: gpu for gpu in self._health.book.gpus}
-            fresh = gpus.keys() - watched.keys()
-            self._watch(monitor, gpus, watched, again=due)
-            for uuid, gpu in gpus.items():
-                if due or uuid in fresh:
-                    self._health.probed(gpu, monitor.probe(gpu))
-            if due:
-                next_probe = self._clock() + self._probe_interval
-            self._cover(frozenset(gpus), blind=False)
-            event = monitor.wait(min(_WAIT, max(0.0, next_probe - self._clock())))
+            self._back_by = self._clock() + _WAIT + DEADLINE
+            event = monitor.wait(_WAIT)
+            self._back_by = math.inf
+            if self._hanging:
+                self._hanging = False
+                raise NvmlCallError(f"{_HANGS}.", call=_HANGS.call, code=_HANGS.code)
             self._heard()
             if event is not None:
                 self._health.event(event)
                 self._note(event)
 
-    def _watch(
-        self, monitor: HealthMonitor, gpus: Mapping[str, Gpu], watched: dict[str, Watch | Fault], *, again: bool
-    ) -> None:
-        """Ask for the events of GPUs that are new, and `again` of those that refused."""
-        for uuid in watched.keys() - gpus.keys():
-            del watched[uuid]
-        for uuid, gpu in gpus.items():
-            before = watched.get(uuid)
-            if before is None or (again and isinstance(before, Fault)):
-                watched[uuid] = monitor.watch(gpu)
-                self._health.watched(gpu, watched[uuid])
-                if watched[uuid] is Watch.UNSUPPORTED:
-                    self._log.info("This GPU reports no events; it is asked from time to time only", device=uuid)
-
-    def _cover(self, uuids: frozenset[str], *, blind: bool) -> None:
-        with self._round:
-            self._covered, self._blind = uuids, blind
-            self._round.notify_all()
+    def _check_wait(self) -> float:
+        """Tell the book when a wait for events does not come back; return when to look again."""
+        now, back_by = self._clock(), self._back_by
+        if self._hanging:
+            return math.inf
+        if now < back_by:
+            # One that begins now, unseen, is late at this time at the earliest.
+            return min(back_by, now + _WAIT + DEADLINE)
+        self._hanging = True
+        self._rounds.blind()
+        self._failed(_HANGS)
+        return math.inf
 
     def _failed(self, fault: Fault) -> None:
+        self._rounds.blind()
         self._health.blind(fault)
         self._counters.set(MONITORED, 0.0)
         if self._failure != str(fault):

@@ -18,9 +18,10 @@ from device_plugin.source import NodeSource
 from gpu_core.cdi.names import SPEC_DIRECTORY
 from gpu_core.config.model import Config
 from gpu_core.config.settings import PluginSettings
+from gpu_core.devices.driver_threads import StuckCall
 from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.devices.model import Fault, Inventory
-from gpu_core.errors import HardwareError, NvmlCallError
+from gpu_core.errors import HardwareError, NvmlCallError, SuiteError
 from gpu_core.mps import CONTAINER_ROOT, MpsRoot
 from gpu_core.resources.health import HealthBook, HealthRules
 from gpu_core.resources.links import links_by_uuid
@@ -62,8 +63,7 @@ class Node:
         self._health = NodeHealth(rules, changed=self._refresh, counters=counters, observers=observers, clock=clock)
         self._mps = MpsWatch(places.mps, self._health.unshareable, stirred=self.kubelet_changed)
         self._plugins = Plugins(places.kubelet, self._book, ready=self._mps.ready, counters=counters)
-        # The config may change, and the driver's root with it.
-        self._hardware = Hardware(lambda: source.open(self._config), source.bound, counters=counters)
+        self._hardware = Hardware(source, counters=counters)
 
     @property
     def health(self) -> HealthBook:
@@ -79,34 +79,39 @@ class Node:
         """Return every resource, and whether the kubelet follows its list."""
         return self._plugins.standing()
 
-    def read(self) -> Inventory:
-        """Read the GPUs that are to be managed. Raises HardwareError."""
-        return self._hardware.read()
+    def stuck(self) -> tuple[StuckCall, ...]:
+        """Return the calls into the driver that have not returned in time; any thread may ask."""
+        return self._hardware.stuck()
 
-    def configure(self, config: Config, rules: HealthRules) -> None:
-        """Go by another config from the next `read` and `serve` on."""
-        before, self._config = self._config, config
-        if _opening(before) != _opening(config):
-            self._hardware.close()
-        elif before.health.probe_interval != config.health.probe_interval or not rules.checks:
-            # The next `serve` watches again where that is wanted.
-            self._hardware.unwatch()
+    def read(self, config: Config) -> Inventory:
+        """Read the node's GPUs, through the driver that a config names. Raises HardwareError."""
+        return self._hardware.read(config)
+
+    def obey(self, config: Config, rules: HealthRules) -> None:
+        """Go by this config from now on; what is served changes with the next `serve`."""
+        self._config = config
         self._health.rules(rules)
+        if not rules.checks:
+            self._hardware.unwatch()
 
-    def serve(self, inventory: Inventory) -> tuple[bool, tuple[str, ...]]:
-        """Serve what was read; return whether there is anything to serve, and warnings.
+    def serve(self, inventory: Inventory, config: Config, rules: HealthRules) -> tuple[bool, tuple[str, ...]]:
+        """Serve what was read as a config asks; return whether there is anything to serve, and warnings.
 
-        Raises SuiteError, and goes on serving as before, when the GPUs cannot be served as the config asks.
+        Raises SuiteError, and goes on serving as before, when the GPUs cannot be served so. Devices that are gone are
+        unhealthy even then, unless it was another config that asked.
         """
-        managed = without_unmanaged(inventory, self._config.devices)
-        plan = plan_node(managed, self._config)
-        provisions = provide(managed, self._config, self._settings, self._source, self._places.cdi)
-        links = links_by_uuid(managed)
-        self._managed = managed
-        self._health.inventory(managed)
+        managed = without_unmanaged(inventory, config.devices)
+        try:
+            plan = plan_node(managed, config)
+            provisions = provide(managed, config, self._settings, self._source, self._places.cdi)
+        except SuiteError:
+            if config is self._config:
+                self._know(managed)
+            raise
+        self.obey(config, rules)
+        self._know(managed)
         self._mps.follow(plan.daemons)
-        if self._health.book.rules.checks:
-            self._hardware.watch(self._health, probe_interval=self._config.health.probe_interval.seconds)
+        links = links_by_uuid(managed)
         self._plugins.apply(
             {
                 resource.name: Serving(resource=resource, links=links, rules=provisions.rules)
@@ -114,6 +119,13 @@ class Node:
             }
         )
         return bool(plan.resources), plan.warnings + provisions.warnings
+
+    def _know(self, managed: Inventory) -> None:
+        """Take note of what there is, and have it watched."""
+        self._managed = managed
+        self._health.inventory(managed)
+        if self._health.book.rules.checks:
+            self._hardware.watch(self._health, probe_interval=self._config.health.probe_interval.seconds)
 
     def lose(self, error: HardwareError) -> None:
         """Take note that the driver does not answer: what is served is sick, and the driver will be opened anew."""
@@ -139,8 +151,3 @@ class Node:
 
 
 _NO_DRIVER = Fault(call="Init", code="LIBRARY_NOT_FOUND")
-
-
-def _opening(config: Config) -> tuple[object, ...]:
-    """Return what decides how the driver is opened."""
-    return config.flags.device_discovery_strategy, config.flags.plugin.container_driver_root

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 from device_plugin.metrics import TRANSITIONS
-from gpu_core.devices.events import DeviceEvent, Probe, Watch
+from gpu_core.devices.events import Answer, DeviceEvent
 from gpu_core.devices.model import Fault, Gpu, Inventory
 from gpu_core.resources.ailments import Transition
 from gpu_core.resources.health import Changed, HealthBook, HealthRules
@@ -59,13 +59,9 @@ class NodeHealth:
         """Take note that no events are received."""
         self._apply(lambda book, now: book.after_monitor_failure(fault, now))
 
-    def watched(self, gpu: Gpu, result: Watch | Fault) -> None:
-        """Take note of how a GPU takes being watched."""
-        self._apply(lambda book, now: book.after_watch(gpu.uuid, result, now))
-
-    def probed(self, gpu: Gpu, probe: Probe) -> None:
-        """Take note of a GPU's answer."""
-        self._apply(lambda book, now: book.after_probe(gpu.uuid, probe, now))
+    def answered(self, gpu: Gpu, answer: Answer) -> None:
+        """Take note of what a GPU said when it was asked."""
+        self._apply(lambda book, now: book.after_answer(gpu.uuid, answer, now))
 
     def unshareable(self, reasons: Mapping[str, str]) -> None:
         """Take note of which GPUs their MPS control daemons cannot share, each with the reason, and of no others."""
@@ -73,10 +69,11 @@ class NodeHealth:
 
     def _apply(self, step: Callable[[HealthBook, float], Changed]) -> None:
         with self._lock:
-            self._book, transitions = step(self._book, self._clock())
-        if not transitions:
-            return
-        self._changed()
+            before = self._book
+            self._book, transitions = step(before, self._clock())
+            changed = self._book is not before
+        if changed:
+            self._changed()
         for transition in transitions:
             self._tell(transition)
 

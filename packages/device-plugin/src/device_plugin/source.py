@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from device_plugin.allocate import CONTROL_NODES, IMEX_CHANNEL_NODE
@@ -12,6 +13,7 @@ from gpu_core.config.model import Config
 from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.choose import open_backend
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.simulated.files import load_node
 from gpu_core.devices.simulated.node import SimulatedNode
 
@@ -21,36 +23,52 @@ class NodeSource:
     """Opens the node's driver as a config asks, and tells which device nodes there are.
 
     `bound` tells which PCI functions the kernel's driver holds: when these change, NVML has to be opened anew, since it
-    counts the GPUs that were there when it was opened.
+    counts the GPUs that were there when it was opened. `threads` are those of this process that are in the driver.
     """
 
     open: Callable[[Config], Backend]
     exists: Exists
     bound: Callable[[], frozenset[str]] = frozenset
     simulated: bool = False
+    threads: DriverThreads = field(default_factory=DriverThreads)
 
 
-def node_source(settings: PluginSettings) -> NodeSource:
-    """Return what the settings name. Raises SuiteError for a simulated node that cannot be read."""
+def node_source(settings: PluginSettings, threads: DriverThreads | None = None) -> NodeSource:
+    """Return what the settings name; `threads` are those of this process that are in the driver.
+
+    Raises SuiteError for a simulated node that cannot be read.
+    """
     if settings.simulated_node:
         events = Path(settings.simulated_events) if settings.simulated_events else None
-        return simulated_source(load_node(settings.simulated_node), events)
-    return NodeSource(open=_open_machine, exists=is_character_device, bound=bound_functions)
-
-
-def simulated_source(node: SimulatedNode, events: Path | None = None) -> NodeSource:
-    """Return a simulated node, on which `events`, a file, makes things happen."""
-    nodes = {*CONTROL_NODES, *(IMEX_CHANNEL_NODE.format(channel) for channel in node.imex_channels)}
+        return simulated_source(load_node(settings.simulated_node), events, threads)
+    threads = threads or DriverThreads()
     return NodeSource(
-        open=lambda config: open_backend(
-            strategy=config.flags.device_discovery_strategy, simulated=node, simulated_events=events
-        ),
-        exists=nodes.__contains__,
-        simulated=True,
+        open=partial(_open_machine, threads), exists=is_character_device, bound=bound_functions, threads=threads
     )
 
 
-def _open_machine(config: Config) -> Backend:
+def simulated_source(
+    node: SimulatedNode, events: Path | None = None, threads: DriverThreads | None = None
+) -> NodeSource:
+    """Return a simulated node, on which `events`, a file, makes things happen."""
+    threads = threads or DriverThreads()
+    nodes = {*CONTROL_NODES, *(IMEX_CHANNEL_NODE.format(channel) for channel in node.imex_channels)}
+    return NodeSource(
+        open=lambda config: open_backend(
+            strategy=config.flags.device_discovery_strategy,
+            simulated=node,
+            simulated_events=events,
+            threads=threads,
+        ),
+        exists=nodes.__contains__,
+        simulated=True,
+        threads=threads,
+    )
+
+
+def _open_machine(threads: DriverThreads, config: Config) -> Backend:
     return open_backend(
-        strategy=config.flags.device_discovery_strategy, driver_root_ctr=config.flags.plugin.container_driver_root
+        strategy=config.flags.device_discovery_strategy,
+        driver_root_ctr=config.flags.plugin.container_driver_root,
+        threads=threads,
     )

@@ -9,16 +9,21 @@ from gpu_core.config.model import Config
 from gpu_core.config.settings import MpsSettings
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.choose import open_backend
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.model import Inventory
 from gpu_core.devices.simulated.files import load_node
-from gpu_core.resources.lost import keep_lost
+from gpu_core.resources.known import keep_known
 
 Open = Callable[[Config], Backend]
 """Opens the node's driver as a config asks; raises HardwareError."""
 
 
-def opener(settings: MpsSettings) -> Open:
-    """Return what opens the node that the settings name. Raises SuiteError for a simulated one that cannot be read."""
+def opener(settings: MpsSettings, threads: DriverThreads | None = None) -> Open:
+    """Return what opens the node that the settings name; `threads` are those of this process that are in the driver.
+
+    Raises SuiteError for a simulated node that cannot be read.
+    """
+    threads = threads or DriverThreads()
     node = load_node(settings.simulated_node) if settings.simulated_node else None
     events = Path(settings.simulated_events) if settings.simulated_events else None
     return lambda config: open_backend(
@@ -26,6 +31,7 @@ def opener(settings: MpsSettings) -> Open:
         strategy=config.flags.device_discovery_strategy,
         simulated=node,
         simulated_events=events,
+        threads=threads,
     )
 
 
@@ -40,13 +46,11 @@ class Hardware:
         self._known: Inventory | None = None
 
     def read(self, config: Config) -> Inventory:
-        """Read every GPU now; those that got lost since the last time are among them. Raises HardwareError."""
+        """Read every GPU now; what does not answer in full is as it was known. Raises HardwareError."""
         backend = self._open(config)
         try:
             inventory = backend.read()
         finally:
             backend.close()
-        if self._known is not None:
-            inventory = keep_lost(self._known, inventory)
-        self._known = inventory
-        return inventory
+        self._known = keep_known(self._known, inventory)
+        return self._known

@@ -10,6 +10,7 @@ from typing import Any
 from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.advice import not_found
 from gpu_core.devices.backend import Backend
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.libcuda import load_cuda
 from gpu_core.devices.model import Platform
 from gpu_core.devices.node_files import MachineFiles
@@ -34,15 +35,17 @@ def open_backend(
     loader: Callable[[str], Any] = ctypes.CDLL,
     simulated: SimulatedNode | None = None,
     simulated_events: Path | None = None,
+    threads: DriverThreads | None = None,
 ) -> Backend:
     """Return an open backend.
 
     `driver_root_ctr` is the driver root as this process sees it; None leaves the search to the `loader`, which opens a
-    library by name or path. Raises DriverMissingError where no driver is found, and NvmlCallError where it is there and
-    does not start. Every call looks for the library anew, so that a driver that comes later, or is replaced, is found.
+    library by name or path. `threads` are those of this process that are in the driver. Every call looks for the
+    library anew, so that a driver that comes later, or is replaced, is found. Raises DriverMissingError where no driver
+    is found, and NvmlCallError where it is there and does not start.
     """
     if simulated is not None:
-        return open_simulated(simulated, strategy, simulated_events)
+        return open_simulated(simulated, strategy, simulated_events, threads)
     files = MachineFiles(roots or Roots())
     if strategy is DeviceDiscoveryStrategy.VFIO:
         return VfioBackend(files.vfio_functions, files.device_names)
@@ -54,7 +57,7 @@ def open_backend(
     dxcore = _loads(_DXCORE, loader)
     if library is not None:
         try:
-            backend = NvmlBackend(library, files, Platform.WSL if dxcore else Platform.NVML)
+            backend = NvmlBackend(library, files, Platform.WSL if dxcore else Platform.NVML, threads)
         except NvmlCallError as error:
             refused = error
     facts = PlatformFacts(

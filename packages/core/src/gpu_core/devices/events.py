@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -79,17 +80,33 @@ class Probe:
         return self.fault is None
 
 
-class HealthMonitor(Protocol):
-    """An open source of events. One thread uses it; it is closed before the backend is."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watching:
+    """Whether a GPU's events will be received, and of which of its MIG devices they cannot be told, by UUID."""
 
-    def watch(self, gpu: Gpu) -> Watch | Fault:
-        """Ask for the events of one GPU."""
+    gpu: Watch | Fault
+    mig: Mapping[str, Fault] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """All that a GPU said when it was asked. `watching` is None where its events were asked for before."""
+
+    watching: Watching | None = None
+    probe: Probe
+
+
+class HealthMonitor(Protocol):
+    """An open source of events. One thread waits and another asks; it is closed before the backend is."""
+
+    def ask(self, gpu: Gpu, *, watch: bool) -> Answer:
+        """Ask one GPU, by UUID, whether it answers and what recovery it needs; with `watch` first for its events.
+
+        A GPU that has become another for the driver since then, as one that came back, is asked for them anyway.
+        """
 
     def wait(self, timeout: float) -> DeviceEvent | None:
         """Wait at most `timeout` seconds for an event; raise NvmlCallError when waiting fails."""
 
-    def probe(self, gpu: Gpu) -> Probe:
-        """Ask one GPU whether it answers, by UUID, and what recovery it needs."""
-
     def close(self) -> None:
-        """Give the event set back."""
+        """Give the event set back. Nobody may be asking or waiting any more."""

@@ -31,20 +31,35 @@ class LinkLevel(IntEnum):
     SYSTEM = 50
 
 
+NO_ANSWER = "NO_ANSWER"
+"""The code of a call that did not return in time; no driver's own."""
+
+_LOST_CODES = frozenset({"GPU_IS_LOST", "NOT_FOUND", NO_ANSWER})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """A driver call that failed for one GPU.
 
     `call` is the C function without `nvml` and version suffix (`DeviceGetName`), `code` the return value
-    without its `NVML_ERROR_` prefix (`GPU_IS_LOST`). Calls of libcuda keep their whole name (`cuInit`).
+    without its `NVML_ERROR_` prefix (`GPU_IS_LOST`), or NO_ANSWER. Calls of libcuda keep their whole name (`cuInit`).
     """
 
     call: str
     code: str
 
     def __str__(self) -> str:
+        if not self.call:
+            return "the driver did not answer in time"
         function = self.call if self.call.startswith("cu") else f"nvml{self.call}"
+        if self.code == NO_ANSWER:
+            return f"{function} did not return in time"
         return f"{function} failed with {self.code}"
+
+    @property
+    def loses_gpu(self) -> bool:
+        """Whether the GPU may have left the driver, and with it all that was asked of it for later, as its events."""
+        return self.code in _LOST_CODES or self.call.startswith("DeviceGetHandle")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +118,14 @@ class MigDevice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadableMig:
+    """A MIG device, by index, that cannot be named, or of which cannot be said whether it is there."""
+
+    index: int
+    fault: Fault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fabric:
     """NVLink fabric membership, from nvmlDeviceGetGpuFabricInfo. `state` 3 means the probe completed."""
 
@@ -121,7 +144,8 @@ class Gpu:
     GPU can hold (0: not MIG capable). `pci` is None where the bus address or its sysfs folder is missing.
     `coherent_memory` tells that NVML's addressing mode is ATS (the memory is the host's too).
     A non-empty `faults` means that an essential fact could not be read: the GPU is known but not usable.
-    `gaps` are failures to read facts that only labels tell.
+    `unreadable_mig` are places for MIG devices of which cannot be said what is there. `gaps` are failures to read facts
+    that only labels tell.
     """
 
     index: int
@@ -138,6 +162,7 @@ class Gpu:
     mig_enabled: bool = False
     mig_max: int = 0
     mig_devices: tuple[MigDevice, ...] = ()
+    unreadable_mig: tuple[UnreadableMig, ...] = ()
     fabric: Fabric | None = None
     coherent_memory: bool = False
     faults: tuple[Fault, ...] = ()
@@ -148,13 +173,22 @@ class Gpu:
         """Whether every essential fact could be read."""
         return not self.faults
 
+    @property
+    def lost(self) -> bool:
+        """Whether it may have left the driver; reading the node anew tells when it is back."""
+        return any(fault.loses_gpu for fault in self.faults)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadableGpu:
-    """A GPU that NVML counts but whose identity cannot be read, so that it cannot be named or served."""
+    """A GPU that NVML counts but that never answered in full, so that nobody can say what it is to be served as.
+
+    `uuid` is empty where not even that could be read.
+    """
 
     index: int
     fault: Fault
+    uuid: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,34 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pynvml
 
 from gpu_core.devices.advice import not_started
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.events import HealthMonitor
-from gpu_core.devices.model import Fault, Gpu, Inventory, Platform, UnreadableGpu
+from gpu_core.devices.model import NO_ANSWER, Fault, Gpu, Inventory, PairLink, Platform, UnreadableGpu
 from gpu_core.devices.node_files import NodeFiles
-from gpu_core.devices.nvml_calls import ask, attempt, may
+from gpu_core.devices.nvml_calls import attempt
 from gpu_core.devices.nvml_gpu import read_gpu
 from gpu_core.devices.nvml_library import install, unload
 from gpu_core.devices.nvml_links import read_links
 from gpu_core.devices.nvml_monitor import NvmlMonitor
 from gpu_core.errors import NvmlCallError
 
+_START = 15.0
+"""Seconds that the driver has to start: without a persistence daemon it wakes its GPUs first."""
+
 
 class NvmlBackend:
     """NVML, initialized on the library that was given, for as long as this is open.
+
+    `threads` are those of the process, for as long as it lives: one GPU that hangs has hung for the next opening too.
 
     Only one may be open in a process, since the binding has one place for its library. Raises NvmlCallError when
     NVML cannot be initialized.
     """
 
-    def __init__(self, library: Any, files: NodeFiles, platform: Platform = Platform.NVML) -> None:
+    def __init__(
+        self,
+        library: Any,
+        files: NodeFiles,
+        platform: Platform = Platform.NVML,
+        threads: DriverThreads | None = None,
+    ) -> None:
+        self._threads = threads or DriverThreads()
         install(library)
-        started = attempt("Init", pynvml.nvmlInit)
+        started = self._threads.run("driver", lambda: attempt("Init", pynvml.nvmlInit), deadline=_START)
         if isinstance(started, Fault):
-            unload(library)
+            if started.code != NO_ANSWER:
+                unload(library)
             raise NvmlCallError(not_started(started), call=started.call, code=started.code)
         self._library = library
         self._files = files
@@ -43,51 +59,83 @@ class NvmlBackend:
     def read(self, *, links: bool = False) -> Inventory:
         """Read every GPU now. Raises NvmlCallError when not even their number can be had."""
         minors = self._files.mig_minors()
+        count = self._threads.run("count", lambda: attempt("DeviceGetCount", pynvml.nvmlDeviceGetCount))
+        if isinstance(count, Fault):
+            raise NvmlCallError(f"{count}.", call=count.call, code=count.code)
+        jobs = {("read", index): partial(self._read_gpu, index, minors or {}) for index in range(count)}
         found = [
-            self._read_gpu(index, minors or {}) for index in range(ask("DeviceGetCount", pynvml.nvmlDeviceGetCount))
+            (UnreadableGpu(index=index, fault=answer), None) if isinstance(answer, Fault) else answer
+            for (_, index), answer in sorted(self._threads.each(jobs), key=lambda item: item[0])
         ]
-        handles = {gpu.uuid: handle for gpu, handle in found if isinstance(gpu, Gpu)}
-        gpus = tuple(gpu for gpu, _ in found if isinstance(gpu, Gpu))
-        driver = attempt("SystemGetDriverVersion", pynvml.nvmlSystemGetDriverVersion)
-        cuda = attempt("SystemGetCudaDriverVersion", pynvml.nvmlSystemGetCudaDriverVersion_v2)
+        gpus = [(gpu, handle) for gpu, handle in found if isinstance(gpu, Gpu)]
+        driver, cuda = self._versions()
         return Inventory(
             platform=self._platform,
-            gpus=gpus,
+            gpus=tuple(gpu for gpu, _ in gpus),
             unreadable=tuple(gpu for gpu, _ in found if isinstance(gpu, UnreadableGpu)),
             driver_version=None if isinstance(driver, Fault) else driver,
             cuda_version=None if isinstance(cuda, Fault) else (cuda // 1000, cuda % 1000 // 10),
-            links=read_links([(gpu, handles[gpu.uuid]) for gpu in gpus]) if links else (),
+            links=self._links(gpus) if links else (),
             mig_minors_known=minors is not None,
             faults=tuple(answer for answer in (driver, cuda) if isinstance(answer, Fault)),
         )
 
     def names(self) -> tuple[str, ...] | None:
         """Return the product names alone; None when one of them cannot be had."""
-        count = attempt("DeviceGetCount", pynvml.nvmlDeviceGetCount)
-        handles = (
-            [] if isinstance(count, Fault) else [may("DeviceGetHandleByIndex", _by_index, i) for i in range(count)]
-        )
-        names = [
-            None if handle is None else may("DeviceGetName", pynvml.nvmlDeviceGetName, handle) for handle in handles
-        ]
-        return None if None in names else tuple(name for name in names if name is not None)
+        count = self._threads.run("count", lambda: attempt("DeviceGetCount", pynvml.nvmlDeviceGetCount))
+        if isinstance(count, Fault):
+            return ()
+        names = dict(self._threads.each({("name", index): partial(_name, index) for index in range(count)}))
+        found = [names["name", index] for index in range(count)]
+        return None if any(isinstance(name, Fault) for name in found) else tuple(str(name) for name in found)
 
     def monitor(self) -> HealthMonitor:
         """Open an event set. Raises NvmlCallError when there is none to be had."""
-        return NvmlMonitor()
+        return NvmlMonitor(self._threads)
 
     def close(self) -> None:
-        """Shut NVML down and unload it; a failure of that changes nothing for anybody."""
-        attempt("Shutdown", pynvml.nvmlShutdown)
-        unload(self._library)
+        """Shut NVML down and unload it; a failure of that changes nothing for anybody.
 
-    def _read_gpu(self, index: int, minors: Any) -> tuple[Gpu | UnreadableGpu, Any]:
+        With a call still in it, it is left open: shutting it down would crash the process.
+        """
+        if self._threads.stuck():
+            return
+        ended = self._threads.run("driver", lambda: attempt("Shutdown", pynvml.nvmlShutdown))
+        if not (isinstance(ended, Fault) and ended.code == NO_ANSWER):
+            unload(self._library)
+
+    def _read_gpu(self, index: int, minors: Mapping[str, int]) -> tuple[Gpu | UnreadableGpu, Any]:
         handle = attempt("DeviceGetHandleByIndex", _by_index, index)
         if isinstance(handle, Fault):
             return UnreadableGpu(index=index, fault=handle), None
         own_node = self._platform is not Platform.WSL
         return read_gpu(index, handle, self._files, minors, own_node=own_node), handle
 
+    def _versions(self) -> tuple[str | Fault, int | Fault]:
+        """Return the versions of the driver and of CUDA."""
+        return (
+            self._threads.run(
+                "driver version", lambda: attempt("SystemGetDriverVersion", pynvml.nvmlSystemGetDriverVersion)
+            ),
+            self._threads.run(
+                "CUDA version",
+                lambda: attempt("SystemGetCudaDriverVersion", pynvml.nvmlSystemGetCudaDriverVersion_v2),
+            ),
+        )
+
+    def _links(self, gpus: Sequence[tuple[Gpu, Any]]) -> tuple[tuple[PairLink, ...], ...]:
+        jobs = {("links", place): partial(read_links, place, gpus) for place in range(len(gpus))}
+        unknown = tuple(PairLink() for _ in gpus)
+        return tuple(
+            unknown if isinstance(row, Fault) else row
+            for _, row in sorted(self._threads.each(jobs), key=lambda item: item[0])
+        )
+
 
 def _by_index(index: int) -> Any:
     return pynvml.nvmlDeviceGetHandleByIndex(index)
+
+
+def _name(index: int) -> str | Fault:
+    handle = attempt("DeviceGetHandleByIndex", _by_index, index)
+    return handle if isinstance(handle, Fault) else attempt("DeviceGetName", pynvml.nvmlDeviceGetName, handle)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import pynvml
 
+from gpu_core.devices.driver_threads import entering
 from gpu_core.devices.model import Fault
 from gpu_core.errors import NvmlCallError
 
@@ -15,14 +16,13 @@ T = TypeVar("T")
 _PREFIX = "NVML_ERROR_"
 _CODES = {getattr(pynvml, name): name.removeprefix(_PREFIX) for name in dir(pynvml) if name.startswith(_PREFIX)}
 
-# What a driver says where a fact does not exist: on this GPU, in this version, or at this number.
-ABSENT = frozenset(
-    {"NOT_SUPPORTED", "FUNCTION_NOT_FOUND", "NOT_FOUND", "INVALID_ARGUMENT", "ARGUMENT_VERSION_MISMATCH"}
-)
+NOT_OFFERED = frozenset({"NOT_SUPPORTED", "FUNCTION_NOT_FOUND", "ARGUMENT_VERSION_MISMATCH"})
+"""What a driver says of a fact that it, or this GPU, does not have; any other failure says nothing about the fact."""
 
 
 def attempt(call: str, function: Callable[..., T], *args: Any) -> T | Fault:
     """Return what a call answers, or its failure. `call` is the C function without `nvml` and version suffix."""
+    entering(call)
     try:
         return function(*args)
     except pynvml.NVMLError as error:
@@ -55,6 +55,10 @@ class Facts:
         """Note a failure that was met elsewhere."""
         self._faults.append(fault)
 
+    def none_of(self, call: str) -> bool:
+        """Whether this call has left no fault."""
+        return all(fault.call != call for fault in self._faults)
+
     def need(self, call: str, function: Callable[..., T], *args: Any) -> T | None:
         """Return a fact that has to be there; None leaves a fault behind."""
         answer = attempt(call, function, *args)
@@ -67,7 +71,7 @@ class Facts:
         """Return a fact that not every GPU or driver has; only failures of another kind leave a fault."""
         answer = attempt(call, function, *args)
         if isinstance(answer, Fault):
-            if answer.code not in ABSENT:
+            if answer.code not in NOT_OFFERED:
                 self._faults.append(answer)
             return None
         return answer

@@ -8,10 +8,10 @@ from typing import Any
 
 import pynvml
 
-from gpu_core.devices.model import Fabric, Fault, Gpu, MigDevice, UnreadableGpu
+from gpu_core.devices.model import Fabric, Fault, Gpu, MigDevice, UnreadableGpu, UnreadableMig
 from gpu_core.devices.node_files import NodeFiles
 from gpu_core.devices.nvml_calls import Facts, attempt, may
-from gpu_core.devices.nvml_mig import MigParent, read_mig_devices
+from gpu_core.devices.nvml_mig import MigParent, holds_mig_devices, read_mig_devices
 from gpu_core.devices.pci import kernel_address
 
 _ATS = 2
@@ -41,12 +41,16 @@ def read_gpu(
     pci = None if address is None else files.pci(address)
     mig_max = 0
     mig_devices: tuple[MigDevice, ...] = ()
+    unreadable_mig: tuple[UnreadableMig, ...] = ()
+    if mig_mode is None and facts.none_of("DeviceGetMigMode") and holds_mig_devices(handle):
+        # Offered whole, it would be given away under those who use its parts.
+        facts.add(Fault(call="DeviceGetMigMode", code="NOT_SUPPORTED"))
     if mig_mode is not None:
         mig_max = facts.need("DeviceGetMaxMigDeviceCount", pynvml.nvmlDeviceGetMaxMigDeviceCount, handle) or 0
     total = None if memory is None else int(memory.total)
     if mig_mode is not None and mig_mode[0] == pynvml.NVML_DEVICE_MIG_ENABLE:
         parent = MigParent(handle=handle, index=index, uuid=identity, minor=minor, memory=total, minors=minors)
-        mig_devices = read_mig_devices(parent, mig_max, facts)
+        mig_devices, unreadable_mig = read_mig_devices(parent, mig_max)
     return Gpu(
         index=index,
         uuid=identity,
@@ -62,6 +66,7 @@ def read_gpu(
         mig_enabled=mig_mode is not None and mig_mode[0] == pynvml.NVML_DEVICE_MIG_ENABLE,
         mig_max=mig_max,
         mig_devices=mig_devices,
+        unreadable_mig=unreadable_mig,
         fabric=_fabric(handle, gaps),
         coherent_memory=may("DeviceGetAddressingMode", pynvml.nvmlDeviceGetAddressingMode, handle) == _ATS,
         faults=facts.faults,

@@ -20,15 +20,13 @@ _MOST_LINKS = 18
 """NVML_NVLINK_MAX_LINKS of the GPUs whose links can be bridges between two GPUs."""
 
 
-def read_links(gpus: Sequence[tuple[Gpu, Any]]) -> tuple[tuple[PairLink, ...], ...]:
-    """Return the link from each GPU to each other, by position. What a lost GPU does not answer is unknown."""
-    bridges = [_bridges(handle) for _, handle in gpus]
+def read_links(place: int, gpus: Sequence[tuple[Gpu, Any]]) -> tuple[PairLink, ...]:
+    """Return the link from the GPU at one place to each, by place. What a lost GPU does not answer is unknown."""
+    _, one = gpus[place]
+    bridges = _bridges(one)
     return tuple(
-        tuple(
-            PairLink() if a == b else PairLink(level=_level(one, other), nvlinks=bridges[a][_address(gpu)])
-            for b, (gpu, other) in enumerate(gpus)
-        )
-        for a, (_, one) in enumerate(gpus)
+        PairLink() if other == place else PairLink(level=_level(one, handle), nvlinks=bridges[_address(gpu)])
+        for other, (gpu, handle) in enumerate(gpus)
     )
 
 

@@ -9,9 +9,12 @@ from typing import Any
 import pynvml
 
 from gpu_core.devices.mig_minors import instance_minors
-from gpu_core.devices.model import Fault, MigAttributes, MigDevice
-from gpu_core.devices.nvml_calls import ABSENT, Facts, attempt, may
+from gpu_core.devices.model import Fault, MigAttributes, MigDevice, UnreadableMig
+from gpu_core.devices.nvml_calls import Facts, attempt, may
 from gpu_core.devices.profiles import PROFILE_COUNT, profile_name
+
+_EMPTY = frozenset({"NOT_FOUND", "INVALID_ARGUMENT"})
+"""What a driver says of a place that holds no MIG device."""
 
 _NO_ATTRIBUTES = MigAttributes(memory_mib=0, multiprocessors=0, gpu_instance_slices=0, compute_instance_slices=0)
 
@@ -36,28 +39,36 @@ class MigParent:
     minors: Mapping[str, int]
 
 
-def read_mig_devices(parent: MigParent, count: int, gpu_facts: Facts) -> tuple[MigDevice, ...]:
-    """Return the MIG devices of a GPU, by index; it may have `count` of them.
+def read_mig_devices(parent: MigParent, count: int) -> tuple[tuple[MigDevice, ...], tuple[UnreadableMig, ...]]:
+    """Return the MIG devices of a GPU, by index, and the places that cannot be read; there may be `count` of them.
 
-    A device whose handle or UUID cannot be read leaves a fault on the GPU, through `gpu_facts`; any other failure
-    is the device's own.
+    Any failure is the device's own: one of its facts leaves a fault on it, and one of its handle or UUID leaves its
+    place unreadable.
     """
     profiles: dict[int, _InstanceProfile] | None = None
-    devices = []
+    devices, unreadable = [], []
     for index in range(count):
-        mig = attempt(
-            "DeviceGetMigDeviceHandleByIndex", pynvml.nvmlDeviceGetMigDeviceHandleByIndex, parent.handle, index
-        )
-        if isinstance(mig, Fault) and mig.code in ABSENT:
+        mig = _handle(parent.handle, index)
+        if isinstance(mig, Fault) and mig.code in _EMPTY:
             continue
         identity = mig if isinstance(mig, Fault) else attempt("DeviceGetUUID", pynvml.nvmlDeviceGetUUID, mig)
         if isinstance(identity, Fault):
-            gpu_facts.add(identity)
+            unreadable.append(UnreadableMig(index=index, fault=identity))
             continue
         if profiles is None:
             profiles = _instance_profiles(parent.handle)
         devices.append(_read(parent, index, mig, identity, profiles))
-    return tuple(devices)
+    return tuple(devices), tuple(unreadable)
+
+
+def holds_mig_devices(handle: Any) -> bool:
+    """Whether a GPU has MIG devices, whatever it says of its MIG mode."""
+    count = may("DeviceGetMaxMigDeviceCount", pynvml.nvmlDeviceGetMaxMigDeviceCount, handle) or 0
+    return any(not isinstance(_handle(handle, index), Fault) for index in range(count))
+
+
+def _handle(gpu: Any, index: int) -> Any:
+    return attempt("DeviceGetMigDeviceHandleByIndex", pynvml.nvmlDeviceGetMigDeviceHandleByIndex, gpu, index)
 
 
 def _read(parent: MigParent, index: int, mig: Any, uuid: str, profiles: Mapping[int, _InstanceProfile]) -> MigDevice:

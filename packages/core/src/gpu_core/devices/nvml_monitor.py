@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import pynvml
 
-from gpu_core.devices.events import RECOVERY_ACTIONS, DeviceEvent, EventKind, Probe, RecoveryAction, Watch
+from gpu_core.devices.driver_threads import DriverThreads
+from gpu_core.devices.events import (
+    RECOVERY_ACTIONS,
+    Answer,
+    DeviceEvent,
+    EventKind,
+    Probe,
+    RecoveryAction,
+    Watch,
+    Watching,
+)
 from gpu_core.devices.model import Fault, Gpu
-from gpu_core.devices.nvml_calls import ask, attempt, may
+from gpu_core.devices.nvml_calls import NOT_OFFERED, attempt, may
 from gpu_core.errors import NvmlCallError
 
 _KINDS = {
@@ -18,6 +29,9 @@ _KINDS = {
 }
 _WANTED = sum(_KINDS)
 
+_PLACED = "MIG-GPU-"
+"""How the UUID of a MIG device begins that ends in its GPU and compute instance, as older drivers make them."""
+
 _NO_INSTANCE = 0xFFFFFFFF
 """The instance number of events that concern a whole GPU."""
 
@@ -25,17 +39,34 @@ _NO_INSTANCE = 0xFFFFFFFF
 class NvmlMonitor:
     """One event set. Raises NvmlCallError when it cannot be created."""
 
-    def __init__(self) -> None:
-        self._set = ask("EventSetCreate", pynvml.nvmlEventSetCreate)
+    def __init__(self, threads: DriverThreads) -> None:
+        self._threads = threads
+        created = threads.run("event set", lambda: attempt("EventSetCreate", pynvml.nvmlEventSetCreate))
+        if isinstance(created, Fault):
+            raise NvmlCallError(f"{created}.", call=created.call, code=created.code)
+        self._set = created
+        # A GPU that has an XID may not answer any more, not even who it is.
+        self._names: dict[int, str] = {}
 
-    def watch(self, gpu: Gpu) -> Watch | Fault:
-        """Ask for the events that a GPU supports of those that matter."""
+    def ask(self, gpu: Gpu, *, watch: bool) -> Answer:
+        """Look a GPU up, ask for its events where that is due, and for its memory, which is read from the device."""
         handle = attempt("DeviceGetHandleByUUID", _handle, gpu.uuid)
         if isinstance(handle, Fault):
-            return handle
+            return Answer(watching=Watching(gpu=handle) if watch else None, probe=Probe(fault=handle, recovery=None))
+        watching = None
+        if watch or self._names.get(_address(handle)) != gpu.uuid:
+            watching = Watching(gpu=self._watch(gpu, handle), mig=_lost_parts(gpu))
+        memory = attempt("DeviceGetMemoryInfo", pynvml.nvmlDeviceGetMemoryInfo, handle)
+        fault = memory if isinstance(memory, Fault) and memory.code not in NOT_OFFERED else None
+        return Answer(watching=watching, probe=Probe(fault=fault, recovery=_recovery(handle)))
+
+    def _watch(self, gpu: Gpu, handle: Any) -> Watch | Fault:
+        """Ask for the events that a GPU supports of those that matter."""
         supported = attempt("DeviceGetSupportedEventTypes", pynvml.nvmlDeviceGetSupportedEventTypes, handle)
         if isinstance(supported, Fault):
             return Watch.UNSUPPORTED if supported.code == "NOT_SUPPORTED" else supported
+        # Before the registration, since an event may come with it.
+        self._names[_address(handle)] = gpu.uuid
         wanted = supported & _WANTED
         if not wanted:
             # As on some virtual GPUs; what a driver says to a registration for nothing is not documented.
@@ -58,28 +89,44 @@ class NvmlMonitor:
             return None
         return DeviceEvent(
             kind=kind,
-            gpu_uuid=may("DeviceGetUUID", pynvml.nvmlDeviceGetUUID, data.device),
+            gpu_uuid=self._name(data.device),
             data=int(data.eventData),
             gpu_instance=_instance(data.gpuInstanceId),
             compute_instance=_instance(data.computeInstanceId),
         )
 
-    def probe(self, gpu: Gpu) -> Probe:
-        """Look a GPU up and ask it for its memory, which has to be read from the device."""
-        handle = attempt("DeviceGetHandleByUUID", _handle, gpu.uuid)
-        if isinstance(handle, Fault):
-            return Probe(fault=handle, recovery=None)
-        memory = attempt("DeviceGetMemoryInfo", pynvml.nvmlDeviceGetMemoryInfo, handle)
-        fault = memory if isinstance(memory, Fault) and memory.code != "NOT_SUPPORTED" else None
-        return Probe(fault=fault, recovery=_recovery(handle))
-
     def close(self) -> None:
         """Give the event set back."""
-        attempt("EventSetFree", pynvml.nvmlEventSetFree, self._set)
+        self._threads.run("event set", lambda: attempt("EventSetFree", pynvml.nvmlEventSetFree, self._set))
+
+    def _name(self, handle: Any) -> str | None:
+        known = self._names.get(_address(handle))
+        if known is not None:
+            return known
+        # A driver may give one GPU several handles; only then is it asked, and not for long.
+        answer = self._threads.run("event's GPU", lambda: attempt("DeviceGetUUID", pynvml.nvmlDeviceGetUUID, handle))
+        return None if isinstance(answer, Fault) else str(answer)
 
 
 def _handle(uuid: str) -> Any:
     return pynvml.nvmlDeviceGetHandleByUUID(uuid.encode())
+
+
+def _address(handle: Any) -> int:
+    return ctypes.cast(handle, ctypes.c_void_p).value or 0
+
+
+def _lost_parts(gpu: Gpu) -> dict[str, Fault]:
+    """Return the MIG devices of a GPU that the driver does not find, which no event could be told of.
+
+    Those of older drivers carry their place in their UUID and need not be looked up.
+    """
+    parts = {
+        mig.uuid: attempt("DeviceGetHandleByUUID", _handle, mig.uuid)
+        for mig in gpu.mig_devices
+        if not mig.uuid.startswith(_PLACED)
+    }
+    return {uuid: handle for uuid, handle in parts.items() if isinstance(handle, Fault)}
 
 
 def _instance(number: int) -> int | None:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gpu_core.config.words import RecoveryMode
-from gpu_core.devices.events import DeviceEvent, Probe, RecoveryAction, Watch
+from gpu_core.devices.events import Answer, DeviceEvent, Probe, RecoveryAction, Watching
 from gpu_core.devices.model import Fault, Gpu, Inventory
 from gpu_core.resources.ailments import Cause, DeviceHealth, Transition
 from gpu_core.resources.ledger import Ledger
@@ -48,15 +48,16 @@ class HealthRules:
 class HealthBook:
     """What is known of the health of each GPU and MIG device, by UUID; nothing before its first inventory.
 
-    `unwatched` are GPUs whose events would go unheard; none of them gets well. `well_since` tells since when a GPU with
-    an ailment has answered every probe without a new fault and without asking for recovery.
+    `watched` are the GPUs and MIG devices whose events are received, or which have none to receive. This is the only
+    place that says so: what is not among them is unhealthy, and stays so. `well_since` tells since when a GPU with an
+    ailment has answered every probe without a new fault and without asking for recovery.
     """
 
     rules: HealthRules
     started: float
     gpus: tuple[Gpu, ...] = ()
     ledger: Ledger = field(default_factory=Ledger)
-    unwatched: frozenset[str] = frozenset()
+    watched: frozenset[str] = frozenset()
     well_since: Mapping[str, float] = field(default_factory=dict)
 
     def state(self, device: Device) -> DeviceHealth:
@@ -68,10 +69,18 @@ class HealthBook:
         if device.gpu is None:
             return DeviceHealth(healthy=True, reason="this platform has no health checks", since=self.started)
         gpu = self._gpu(device.physical)
-        if gpu is None:
-            return DeviceHealth(healthy=False, reason="it has not been checked yet", since=self.started)
-        units = _units(gpu) if device.mig is None else (gpu.uuid, device.uuid)
-        return self.ledger.health(units, started=self.started)
+        if gpu is None or (device.mig is not None and device.uuid not in _units(gpu)):
+            return DeviceHealth(healthy=False, reason="the driver does not know it", since=self.started)
+        health = self.ledger.health(
+            _units(gpu) if device.mig is None else (gpu.uuid, device.uuid), started=self.started
+        )
+        if health.healthy and self.rules.checks and not self.watched.issuperset({gpu.uuid, device.uuid}):
+            return DeviceHealth(healthy=False, reason="its health events are not received yet", since=self.started)
+        return health
+
+    def needs_watch(self, gpu: Gpu) -> bool:
+        """Whether the events of a GPU, or of a MIG device of it, have to be asked for."""
+        return not self.watched.issuperset(_units(gpu))
 
     def verdict(self, event: DeviceEvent) -> Verdict:
         """Return what an event means here, for the log."""
@@ -82,20 +91,37 @@ class HealthBook:
         if not self.rules.checks:
             return self, ()
         verdict = self.verdict(event)
-        return self._sicken(verdict.sick, Cause.XID, verdict.reason, now)
+        return _unhealthy(self, verdict.sick, Cause.XID, verdict.reason, now)
 
     def after_monitor_failure(self, fault: Fault, now: float) -> Changed:
         """Return the book after events could not be waited for: every GPU is sick until it is watched again."""
-        return self._blind([gpu.uuid for gpu in self.gpus], fault, now)
+        return _unheard(replace(self, watched=frozenset()), [gpu.uuid for gpu in self.gpus], fault, now)
 
-    def after_watch(self, uuid: str, result: Watch | Fault, now: float) -> Changed:
+    def after_answer(self, uuid: str, answer: Answer, now: float) -> Changed:
+        """Return the book after one GPU was asked, perhaps for its events too."""
+        if answer.watching is None:
+            return self.after_probe(uuid, answer.probe, now)
+        book, watched = self.after_watch(uuid, answer.watching, now)
+        book, probed = book.after_probe(uuid, answer.probe, now)
+        return book, (*watched, *probed)
+
+    def after_watch(self, uuid: str, watching: Watching, now: float) -> Changed:
         """Return the book after the events of one GPU were asked for.
 
         A GPU that does not support events is healthy nevertheless: what can be asked of it is still asked by probes.
         """
-        if isinstance(result, Fault):
-            return self._blind([uuid], result, now)
-        return replace(self, unwatched=self.unwatched - {uuid}), ()
+        gpu = self._gpu(uuid)
+        if not self.rules.checks or gpu is None:
+            return self, ()
+        if isinstance(watching.gpu, Fault):
+            return _unheard(_unwatched(self, gpu), [uuid], watching.gpu, now)
+        book = replace(self, watched=self.watched.union(_units(gpu)).difference(watching.mig))
+        transitions: list[Transition] = []
+        for part, fault in watching.mig.items():
+            book, changed = _unheard(book, [part], fault, now)
+            transitions += changed
+        book, changed = _read_again(book, gpu, now)
+        return book, (*transitions, *changed)
 
     def after_probe(self, uuid: str, probe: Probe, now: float) -> Changed:
         """Return the book after one GPU was asked whether it answers and what recovery it needs."""
@@ -103,17 +129,19 @@ class HealthBook:
         if not self.rules.checks or gpu is None:
             return self, ()
         if probe.fault is not None:
-            return self._sicken([uuid], Cause.SILENT, f"it does not answer: {probe.fault}", now)
+            # What does not answer may have left the driver, and come back without what was asked of it.
+            book = _unwatched(self, gpu)
+            return _unhealthy(book, [uuid], Cause.SILENT, f"it does not answer: {probe.fault}", now)
         if probe.recovery in ACTIONS_THAT_STOP:
-            return self._sicken([uuid], Cause.ACTION, f"the driver asks for recovery: {probe.recovery}", now)
-        units = _units(gpu)
-        if not self.ledger.any_sick(units):
+            return _unhealthy(self, [uuid], Cause.ACTION, f"the driver asks for recovery: {probe.recovery}", now)
+        units = [unit for unit in _units(gpu) if unit in self.watched]
+        if not self.ledger.any_sick(_units(gpu)):
             return self, ()
         if probe.recovery not in (None, RecoveryAction.NONE):
-            return replace(self, well_since=self._restless([uuid])), ()
+            return replace(self, well_since=_restless(self, [uuid])), ()
         since = self.well_since.get(uuid, now)
         book = replace(self, well_since={**self.well_since, uuid: since})
-        if uuid in self.unwatched or now - since < self.rules.quiet:
+        if uuid not in self.watched or now - since < self.rules.quiet:
             return book, ()
         reason = "it answers again" + ("" if probe.recovery is None else " and the driver asks for no recovery")
         ledger, transitions = self.ledger.cure(units, causes=self._curable(probe), reason=reason, now=now)
@@ -141,25 +169,26 @@ class HealthBook:
         GPUs and MIG devices that are gone are forgotten; all others keep what is known of them. What could not be read
         is sick until it can be.
         """
-        faults: dict[str, tuple[Fault, ...]] = {}
-        for gpu in inventory.gpus:
-            faults |= {gpu.uuid: gpu.faults} | {mig.uuid: mig.faults for mig in gpu.mig_devices}
-        ledger = self.ledger.only(faults)
-        transitions: list[Transition] = []
-        for uuid, present in faults.items():
-            if present:
-                reason = f"it cannot be read: {present[0]}"
-                ledger, changed = ledger.sicken([uuid], cause=Cause.UNREADABLE, reason=reason, now=now)
-            else:
-                ledger, changed = ledger.cure([uuid], causes=[Cause.UNREADABLE], reason="it can be read again", now=now)
-            transitions += changed
+        units = {unit for gpu in inventory.gpus for unit in _units(gpu)}
         book = replace(
             self,
             gpus=inventory.gpus,
-            ledger=ledger,
-            unwatched=self.unwatched & faults.keys(),
-            well_since={uuid: since for uuid, since in self.well_since.items() if uuid in faults},
+            ledger=self.ledger.only(units),
+            watched=self.watched & units,
+            well_since={uuid: since for uuid, since in self.well_since.items() if uuid in units},
         )
+        transitions: list[Transition] = []
+        for gpu in inventory.gpus:
+            if gpu.lost:
+                book = _unwatched(book, gpu)
+            for uuid, faults in ((gpu.uuid, gpu.faults), *((mig.uuid, mig.faults) for mig in gpu.mig_devices)):
+                if faults:
+                    reason = f"it cannot be read: {faults[0]}"
+                    ledger, changed = book.ledger.sicken([uuid], cause=Cause.UNREADABLE, reason=reason, now=now)
+                    book = replace(book, ledger=ledger)
+                    transitions += changed
+            book, changed = _read_again(book, gpu, now)
+            transitions += changed
         return book, tuple(transitions)
 
     def after_rules(self, rules: HealthRules, now: float) -> Changed:
@@ -172,27 +201,10 @@ class HealthBook:
             reason="health checks were turned off",
             now=now,
         )
-        return replace(self, rules=rules, ledger=ledger, unwatched=frozenset(), well_since={}), transitions
+        return replace(self, rules=rules, ledger=ledger, watched=frozenset(), well_since={}), transitions
 
     def _gpu(self, uuid: str) -> Gpu | None:
         return next((gpu for gpu in self.gpus if gpu.uuid == uuid), None)
-
-    def _blind(self, uuids: Collection[str], fault: Fault, now: float) -> Changed:
-        if not self.rules.checks:
-            return self, ()
-        reason = f"its health events cannot be received: {fault}"
-        book, transitions = self._sicken(uuids, Cause.UNWATCHED, reason, now)
-        return replace(book, unwatched=self.unwatched.union(uuids)), transitions
-
-    def _sicken(self, uuids: Collection[str], cause: Cause, reason: str, now: float) -> Changed:
-        ledger, transitions = self.ledger.sicken(uuids, cause=cause, reason=reason, now=now)
-        return replace(self, ledger=ledger, well_since=self._restless(uuids)), transitions
-
-    def _restless(self, uuids: Iterable[str]) -> Mapping[str, float]:
-        """Return the quiet times without those of the GPUs behind some devices, which begin anew."""
-        concerned = set(uuids)
-        gpus = {gpu.uuid for gpu in self.gpus if not concerned.isdisjoint(_units(gpu))}
-        return {uuid: since for uuid, since in self.well_since.items() if uuid not in gpus}
 
     def _curable(self, probe: Probe) -> Collection[Cause]:
         """Return what a good answer that lasted long enough takes away."""
@@ -208,3 +220,36 @@ class HealthBook:
 def _units(gpu: Gpu) -> tuple[str, ...]:
     """Return the UUIDs of a GPU and its MIG devices."""
     return (gpu.uuid, *(mig.uuid for mig in gpu.mig_devices))
+
+
+def _unheard(book: HealthBook, uuids: Collection[str], fault: Fault, now: float) -> Changed:
+    """Return the book after the events of some devices could not be received."""
+    if not book.rules.checks:
+        return book, ()
+    return _unhealthy(book, uuids, Cause.UNWATCHED, f"its health events cannot be received: {fault}", now)
+
+
+def _unwatched(book: HealthBook, gpu: Gpu) -> HealthBook:
+    """Return the book in which the events of a GPU have to be asked for anew."""
+    return replace(book, watched=book.watched.difference(_units(gpu)))
+
+
+def _unhealthy(book: HealthBook, uuids: Collection[str], cause: Cause, reason: str, now: float) -> Changed:
+    ledger, transitions = book.ledger.sicken(uuids, cause=cause, reason=reason, now=now)
+    return replace(book, ledger=ledger, well_since=_restless(book, uuids)), transitions
+
+
+def _read_again(book: HealthBook, gpu: Gpu, now: float) -> Changed:
+    """Return the book without what could not be read of a GPU and now can be, unless nobody watches it yet."""
+    faulty = {gpu.uuid: gpu.faults} | {mig.uuid: mig.faults for mig in gpu.mig_devices}
+    watched = book.watched if book.rules.checks else faulty.keys()
+    readable = [uuid for uuid, faults in faulty.items() if not faults and uuid in watched]
+    ledger, transitions = book.ledger.cure(readable, causes=[Cause.UNREADABLE], reason="it can be read again", now=now)
+    return replace(book, ledger=ledger), transitions
+
+
+def _restless(book: HealthBook, uuids: Iterable[str]) -> Mapping[str, float]:
+    """Return the quiet times without those of the GPUs behind some devices, which begin anew."""
+    concerned = set(uuids)
+    gpus = {gpu.uuid for gpu in book.gpus if not concerned.isdisjoint(_units(gpu))}
+    return {uuid: since for uuid, since in book.well_since.items() if uuid not in gpus}

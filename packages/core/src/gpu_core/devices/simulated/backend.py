@@ -8,6 +8,7 @@ from pathlib import Path
 from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.cuda import Cuda, MissingCuda
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.model import Fault, PciFacts, Platform
 from gpu_core.devices.nvml import NvmlBackend
 from gpu_core.devices.platform import PlatformFacts, choose_platform
@@ -67,12 +68,15 @@ class SimulatedCuda:
         return self._device.compute_capability
 
 
-def open_simulated(node: SimulatedNode, strategy: DeviceDiscoveryStrategy, events: Path | None) -> Backend:
+def open_simulated(
+    node: SimulatedNode, strategy: DeviceDiscoveryStrategy, events: Path | None, threads: DriverThreads | None = None
+) -> Backend:
     """Return the backend that a program would open on such a node. Raises HardwareError as on a real one."""
     platform = choose_platform(strategy, _facts(node))
     match platform:
         case Platform.NVML | Platform.WSL:
-            return NvmlBackend(SimulatedLibrary(SimulatedState(node, events)), SimulatedFiles(node), platform)
+            library = SimulatedLibrary(SimulatedState(node, events))
+            return NvmlBackend(library, SimulatedFiles(node), platform, threads)
         case Platform.TEGRA:
             cuda: Cuda = MissingCuda() if node.cuda_device is None else SimulatedCuda(node.cuda_device, node.cuda)
             return TegraBackend(cuda)

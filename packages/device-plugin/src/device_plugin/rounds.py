@@ -1,0 +1,176 @@
+"""The thread that asks the node's GPUs: whether they answer, what recovery they need, and for their events.
+
+It waits for GPUs, so that the thread that waits for events never does: what it asks has a deadline, and whoever is
+late is unhealthy, while its neighbours' answers count as they come.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+
+from device_plugin.node_health import NodeHealth
+from gpu_core.devices.driver_threads import DriverThreads
+from gpu_core.devices.events import Answer, HealthMonitor, Probe, Watch, Watching
+from gpu_core.devices.model import Fault, Gpu
+from gpu_core.runtime.logs import get_logger
+
+
+class Rounds:
+    """Asks every GPU that the book knows each `interval` seconds, and at once when there is somebody new.
+
+    `check` is called before each wait and returns until when, in the clock's seconds, it wants to be called again.
+    """
+
+    def __init__(
+        self,
+        health: NodeHealth,
+        threads: DriverThreads,
+        *,
+        interval: float,
+        check: Callable[[], float],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._health = health
+        self._threads = threads
+        self._interval = interval
+        self._check = check
+        self._clock = clock
+        self._log = get_logger()
+        # Guards what follows; where the book is told of an answer it is held, so that an answer to an event set that
+        # has failed meanwhile can never count.
+        self._condition = threading.Condition()
+        self._monitor: HealthMonitor | None = None
+        self._retired: list[HealthMonitor] = []
+        self._fresh = False
+        self._blind = False
+        self._asked_for = 0
+        self._answered = 0
+        self._next = -math.inf
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="health-rounds", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def use(self, monitor: HealthMonitor) -> None:
+        """Let GPUs report to this event set from now on: each is asked anew."""
+        with self._condition:
+            self._monitor, self._fresh, self._blind = monitor, True, False
+            self._condition.notify_all()
+
+    def blind(self) -> None:
+        """Take note that there is no event set that works; nobody waits for a round meanwhile."""
+        with self._condition:
+            self._monitor, self._blind = None, True
+            self._condition.notify_all()
+
+    def retire(self, monitor: HealthMonitor) -> None:
+        """Let go of an event set as soon as no call is in it."""
+        with self._condition:
+            if self._monitor is monitor:
+                self._monitor = None
+            self._retired.append(monitor)
+            self._condition.notify_all()
+
+    def every(self, interval: float) -> None:
+        """Ask every GPU each `interval` seconds from now on."""
+        with self._condition:
+            if interval != self._interval:
+                self._next += interval - self._interval
+                self._interval = interval
+                self._condition.notify_all()
+
+    def catch_up(self, patience: float) -> None:
+        """Wait at most `patience` seconds until every GPU that is not watched was asked; the book knows the outcome."""
+        with self._condition:
+            self._asked_for += 1
+            wanted = self._asked_for
+            self._condition.notify_all()
+            self._condition.wait_for(lambda: self._blind or self._stopping or self._answered >= wanted, patience)
+
+    def stop(self, patience: float) -> bool:
+        """End; returns whether the thread has ended within `patience` seconds."""
+        with self._condition:
+            self._stopping = True
+            self._condition.notify_all()
+        self._thread.join(patience)
+        return not self._thread.is_alive()
+
+    @property
+    def running(self) -> bool:
+        """Whether GPUs are asked."""
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self._keep_asking()
+        finally:
+            # However this came to its end: what nobody asks must not be called healthy.
+            if not self._stopping:
+                self._health.blind(Fault(call="DeviceGetMemoryInfo", code="UNKNOWN"))
+            self.blind()
+
+    def _keep_asking(self) -> None:
+        while True:
+            look_again = self._check()
+            with self._condition:
+                now = self._clock()
+                due = self._monitor is not None and (
+                    self._fresh or self._asked_for > self._answered or now >= self._next
+                )
+                if not (due or self._retired or self._stopping):
+                    until = look_again if self._monitor is None else min(look_again, self._next)
+                    self._condition.wait(None if math.isinf(until) else max(0.0, until - now))
+                retired, self._retired = self._retired, []
+                stopping = self._stopping
+            self._free(retired)
+            if stopping:
+                return
+            if due:
+                self._round()
+
+    def _free(self, monitors: list[HealthMonitor]) -> None:
+        for monitor in monitors:
+            # To free a set under a call that is still in it could crash the process.
+            if not self._threads.stuck():
+                monitor.close()
+
+    def _round(self) -> None:
+        with self._condition:
+            monitor, fresh, wanted = self._monitor, self._fresh, self._asked_for
+            everyone = fresh or self._clock() >= self._next
+            self._fresh = False
+        if monitor is None:
+            return
+        book = self._health.book
+        gpus = {gpu.uuid: gpu for gpu in book.gpus if not gpu.lost}
+        watch = {uuid for uuid, gpu in gpus.items() if fresh or book.needs_watch(gpu)}
+        jobs = {
+            ("ask", uuid): partial(monitor.ask, gpu, watch=uuid in watch)
+            for uuid, gpu in gpus.items()
+            if everyone or uuid in watch
+        }
+        for (_, uuid), answer in self._threads.each(jobs):
+            self._tell(monitor, gpus[uuid], _late(answer, uuid in watch) if isinstance(answer, Fault) else answer)
+        with self._condition:
+            self._answered = max(self._answered, wanted)
+            if everyone:
+                self._next = self._clock() + self._interval
+            self._condition.notify_all()
+
+    def _tell(self, monitor: HealthMonitor, gpu: Gpu, answer: Answer) -> None:
+        with self._condition:
+            if self._monitor is not monitor:
+                return
+            self._health.answered(gpu, answer)
+        if answer.watching is not None and answer.watching.gpu is Watch.UNSUPPORTED:
+            self._log.info("This GPU reports no events; it is asked from time to time only", device=gpu.uuid)
+
+
+def _late(fault: Fault, watch: bool) -> Answer:
+    return Answer(watching=Watching(gpu=fault) if watch else None, probe=Probe(fault=fault, recovery=None))
