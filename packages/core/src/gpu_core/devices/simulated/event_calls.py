@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from ctypes import c_void_p, cast
+from ctypes import c_void_p
 from types import MappingProxyType
 from typing import Any
 
@@ -39,7 +39,8 @@ def _register(handles: Handles, device: Any, mask: Any, events: Any) -> int:
     gpu = handles.unit(device)
     if not isinstance(gpu, SimulatedGpu) or not gpu.events:
         return NOT_SUPPORTED
-    return SUCCESS if handles.state.event_sets.register(address(events), gpu, number(mask)) else INVALID_ARGUMENT
+    known = handles.state.event_sets.register(address(events), gpu.uuid, number(mask))
+    return SUCCESS if known else INVALID_ARGUMENT
 
 
 def _wait(handles: Handles, events: Any, data: Any, milliseconds: Any) -> int:
@@ -53,7 +54,7 @@ def _wait(handles: Handles, events: Any, data: Any, milliseconds: Any) -> int:
             return int(pynvml.NVML_ERROR_TIMEOUT)
     device, event = taken
     out = target(data)
-    out.device = cast(c_void_p(device), pynvml.c_nvmlDevice_t)
+    out.device = pynvml.c_nvmlDevice_t.from_buffer(c_void_p(device))
     out.eventType, out.eventData = event.kind, event.data
     out.gpuInstanceId, out.computeInstanceId = event.gpu_instance, event.compute_instance
     return SUCCESS
@@ -64,7 +65,9 @@ def _take(handles: Handles, number: int) -> tuple[int, Happen] | None:
     with handles.state.lock:
         handles.state.follow()
         taken = handles.state.event_sets.take(number)
-        return None if taken is None else (handles.give(taken[0]), taken[1])
+        # An event is dropped when its GPU leaves, so the GPU of one that waited is there.
+        gpu = None if taken is None else handles.find(taken[0])
+        return None if taken is None or gpu is None else (handles.give(gpu), taken[1])
 
 
 def _news_before(end: float, state: SimulatedState) -> bool:

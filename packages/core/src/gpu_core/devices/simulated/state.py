@@ -126,7 +126,7 @@ class SimulatedState:
             match command:
                 case Happen():
                     for index in self._indices(command.target):
-                        self.event_sets.happen(self._gpus[index], command)
+                        self.event_sets.happen(self._gpus[index].uuid, command)
                 case Fail() | Hang() | Slow():
                     self.told.tell(command)
                 case Heal():
@@ -172,7 +172,7 @@ class SimulatedState:
             self._gone.add(index)
             self._departures[index] += 1
             self._version += 1
-            self.event_sets.forget(self._gpus[index])
+            self.event_sets.forget(self._gpus[index].uuid)
 
     def _partition(self, command: Partition) -> None:
         self._partitions += 1
