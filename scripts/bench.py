@@ -1,4 +1,4 @@
-"""Measure the programs on simulated nodes: start, memory, answers to the kubelet, a fault's way, labels.
+"""Measure the programs on simulated nodes: start, end, memory, answers to the kubelet, a fault's way, labels.
 
 Compare numbers only with numbers from the same machine in the same hour: the ratios are what tells.
 """
@@ -9,6 +9,8 @@ import argparse
 import json
 import os
 import resource
+import select
+import signal
 import statistics
 import sys
 import tempfile
@@ -71,7 +73,7 @@ def measure_node(programs: Programs, node: str, *, starts: int, calls: int) -> I
     yield result("gfd --oneshot", "ms", list(walls))
     yield result("gfd --oneshot, CPU", "ms", list(cpus))
 
-    registered, memory = [], []
+    registered, memory, ended = [], [], []
     for _ in range(starts):
         begun = time.monotonic()
         with plugin_on(programs, node) as (kubelet, service, _):
@@ -79,8 +81,10 @@ def measure_node(programs: Programs, node: str, *, starts: int, calls: int) -> I
             registered.append((time.monotonic() - begun) * 1000)
             kubelet.log.wait_for(Listed, resource=RESOURCE)
             memory.append(resident_mib(service.pid))
+            ended.append(once(partial(end, service.pid)))
     yield result("plugin: start to registration", "ms", registered)
     yield result("plugin: resident memory", "MiB", memory)
+    yield result("plugin: SIGTERM to exit", "ms", ended)
 
     with plugin_on(programs, node) as (kubelet, _, events):
         ids = [device.id for device in kubelet.log.wait_for(Listed, resource=RESOURCE).devices]
@@ -124,6 +128,14 @@ def fault(kubelet: Kubelet, events: Path, device: str) -> float:
     with events.open("a", encoding="utf-8") as file:
         file.write(f"event {device} xid=79\n")
     return once(seen)
+
+
+def end(pid: int) -> None:
+    """Send SIGTERM to a process and wait until it has ended."""
+    descriptor = os.pidfd_open(pid)
+    os.kill(pid, signal.SIGTERM)
+    select.select([descriptor], [], [])
+    os.close(descriptor)
 
 
 def once(call: Callable[[], object]) -> float:

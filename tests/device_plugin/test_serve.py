@@ -64,15 +64,6 @@ def test_a_running_plugin_is_watched_over_http(kubelet: Kubelet) -> None:
         get(port, "/healthz")
 
 
-def test_an_address_in_use_ends_the_start_with_one_message(kubelet: Kubelet) -> None:
-    with process(kubelet, "--metrics-address=127.0.0.1:0") as first:
-        port = port_of(first)
-        with process(kubelet, f"--metrics-address=127.0.0.1:{port}") as second:
-            _, log = second.communicate(timeout=20)
-    assert second.returncode == 1
-    assert log.splitlines()[-1].startswith(f"nvidia-device-plugin: The address 127.0.0.1:{port} cannot be listened on")
-
-
 def test_a_sick_gpu_is_told_to_the_cluster(kubelet: Kubelet, tmp_path: Path) -> None:
     events = tmp_path / "events"
     events.touch()

@@ -77,22 +77,6 @@ def test_the_topology_is_drawn() -> None:
     assert "NUMA node 1: GPU4, GPU5, GPU6, GPU7" in done.stdout
 
 
-def test_one_shot_imports_neither_grpc_nor_kubernetes() -> None:
-    program = (
-        "import sys\n"
-        "from gpu_feature_discovery.cli import main\n"
-        "sys.argv = ['gfd', '--oneshot', '--simulated-node=a100x8']\n"
-        "try:\n"
-        "    main()\n"
-        "except SystemExit as end:\n"
-        "    assert end.code == 0\n"
-        "heavy = {'grpc', 'kubernetes', 'google', 'typer', 'rich', 'asyncio', 'ssl', 'structlog', 'gpu_cluster'}\n"
-        "print(*heavy & {name.partition('.')[0] for name in sys.modules}, file=sys.stderr, end='')\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], env={}, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 class Running:
     """A gfd that keeps a file right."""
 

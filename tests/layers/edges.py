@@ -39,8 +39,12 @@ EDGES = frozenset(
         # core: files, processes, threads, signals and the network
         "gpu_core.runtime.config_file",
         "gpu_core.runtime.counters",
+        "gpu_core.runtime.ending",
         "gpu_core.runtime.files",
         "gpu_core.runtime.http",
+        "gpu_core.runtime.http_connections",
+        "gpu_core.runtime.http_listening",
+        "gpu_core.runtime.http_pages",
         "gpu_core.runtime.links",
         "gpu_core.runtime.operation",
         "gpu_core.runtime.process",

@@ -28,7 +28,7 @@ def started(program: str, number: signal.Signals) -> subprocess.CompletedProcess
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_what_was_held_back_is_answered_as_soon_as_there_is_somebody_to(number: signal.Signals) -> None:
-    done = started("events = EventQueue()\nwith signals_to(events): print(*events.take(0))", number)
+    done = started("events = EventQueue()\nwith signals_to(events): print(*events.take(30))", number)
     kind = "Reload" if number == signal.SIGHUP else "Stop"
     assert (done.returncode, done.stdout) == (0, f"{kind}(reason='{number.name}')\n")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -100,7 +101,7 @@ def test_what_is_not_there_is_said_so() -> None:
     with Program().served() as port:
         missing, refused = get(port, "/nothing"), get(port, "/", method="POST")
     assert (missing.status, missing.lines[0]) == (404, "There is no page '/nothing'. These are:")
-    assert refused.status == 501
+    assert (refused.status, refused.headers["Allow"]) == (405, "GET, HEAD")
 
 
 def test_a_page_that_cannot_be_made_takes_nothing_else_down() -> None:
@@ -118,20 +119,60 @@ def test_a_page_that_cannot_be_made_takes_nothing_else_down() -> None:
     assert "RuntimeError: a mistake of ours" in log.getvalue()
 
 
-def test_clients_that_say_nothing_do_not_keep_others_away() -> None:
-    with Program().served() as port, ExitStack() as stack:
-        for _ in range(16):
-            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
-        assert get(port, "/healthz").status == 200
+def test_a_number_that_cannot_be_had_takes_no_other_away() -> None:
+    log = io.StringIO()
+    configure(json=True, stream=log)
+    program = Program()
+
+    def broken() -> None:
+        raise RuntimeError("a mistake of ours")
+
+    program.counters.add(EVENTS)
+    program.operation = replace(program.operation, collect=broken, ready=broken)  # type: ignore[arg-type]
+    with program.served() as port:
+        first, second = scrape(port), scrape(port)
+        ready = get(port, "/readyz")
+    assert first["events_total"] == second["events_total"] == {(): 1}
+    assert second["gpu_suite_ready"] == {(): 0}
+    assert ready.status == 500
+    told = [json.loads(line) for line in log.getvalue().splitlines()]
+    assert [line["page"] for line in told if line["level"] == "error"] == [
+        "/metrics: collect",
+        "/metrics: ready",
+        "/readyz",
+    ]
 
 
-def test_an_address_in_use_is_a_mistake_of_the_user() -> None:
-    with (
-        Program().served() as port,
-        pytest.raises(UsageError, match=r"in use.*--metrics-address"),
-        ExitStack() as stack,
-    ):
-        stack.enter_context(operated(f"127.0.0.1:{port}", Program().operation))
+def test_a_port_in_use_is_told_once_and_ends_nothing() -> None:
+    log = io.StringIO()
+    configure(json=True, stream=log)
+    with Program().served() as port, operated(f"127.0.0.1:{port}", Program().operation) as none:
+        assert none is None
+        end = time.monotonic() + 60
+        while "cannot be listened on" not in log.getvalue():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+    problems = [line["event"] for line in map(json.loads, log.getvalue().splitlines()) if line["level"] == "warning"]
+    assert len(problems) == 1
+    assert problems[0] == (
+        f"The address 127.0.0.1:{port} cannot be listened on: Address already in use. It is tried again until it can "
+        "be. All else goes on, but probes fail: free it, or choose another with --metrics-address, or none with an "
+        "empty one."
+    )
+
+
+def test_what_is_no_address_is_a_mistake_of_the_user() -> None:
+    with pytest.raises(UsageError, match="no address to listen on"), operated("9480", Program().operation):
+        pass
+
+
+def test_who_was_turned_away_is_counted() -> None:
+    with Program().served() as port:
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(b"nonsense\r\n\r\n")
+            assert client.makefile("rb").readline() == b"HTTP/1.1 400 Bad Request\r\n"
+        numbers = scrape(port)
+    assert numbers["gpu_suite_http_turned_away_total"] == {("malformed",): 1}
 
 
 def test_a_port_alone_listens_on_every_address() -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,21 @@ def test_output_is_bounded_and_always_text() -> None:
 def test_a_program_that_hangs_is_killed() -> None:
     with pytest.raises(ProcessError, match=r"sleep did not end within 0\.1 s"):
         run(["sleep", "60"], timeout=0.1)
+
+
+def test_a_program_that_nobody_waits_for_any_more_is_killed() -> None:
+    given_up = threading.Event()
+    threading.Timer(0.05, given_up.set).start()
+    with pytest.raises(ProcessError, match="sleep was killed, as nobody waits for its end any more"):
+        run(["sleep", "60"], timeout=60, given_up=given_up.is_set)
+
+
+def test_a_program_that_ends_in_time_is_not_given_up() -> None:
+    assert run(["echo", "done"], timeout=60, given_up=lambda: False).stdout == "done\n"
+
+
+def test_a_program_that_does_not_read_what_it_is_given_ends_as_it_wants() -> None:
+    assert run(["sh", "-c", "exec <&-; sleep 0.1; exit 5"], timeout=60, text="hello").returncode == 5
 
 
 def test_a_missing_program_is_named() -> None:

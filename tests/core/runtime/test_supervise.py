@@ -1,12 +1,8 @@
-"""Events become actions, a burst at a time; signals become events."""
-
-import os
-import signal
+"""Events become actions, a burst at a time."""
 
 import pytest
 
 from gpu_core.runtime.events import Event, EventQueue, KubeletChanged, Reload, Rescan, Stop
-from gpu_core.runtime.signals import signals_to
 from gpu_core.runtime.supervise import Actions, next_actions, supervise
 
 
@@ -54,24 +50,6 @@ def test_the_loop_acts_when_its_time_comes_and_ends_with_stop() -> None:
         Actions(reload=("SIGHUP",), rescan=("interval",)),
         Actions(stop=("SIGTERM",)),
     ]
-
-
-@pytest.mark.parametrize(
-    ("number", "event"),
-    [
-        (signal.SIGHUP, Reload("SIGHUP")),
-        (signal.SIGTERM, Stop("SIGTERM")),
-        (signal.SIGINT, Stop("SIGINT")),
-        (signal.SIGQUIT, Stop("SIGQUIT")),
-    ],
-)
-def test_signals_become_events(number: signal.Signals, event: Event) -> None:
-    events = EventQueue()
-    before = signal.getsignal(number)
-    with signals_to(events):
-        os.kill(os.getpid(), number)
-        assert events.take(timeout=10) == (event,)
-    assert signal.getsignal(number) is before
 
 
 def test_an_empty_queue_times_out() -> None:

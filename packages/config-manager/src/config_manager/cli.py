@@ -16,5 +16,6 @@ def main() -> None:
     from config_manager.serve import run
     from gpu_core.command import run_program
     from gpu_core.config.programs import CONFIG_MANAGER
+    from gpu_core.runtime.ending import leave
 
-    sys.exit(run_program(CONFIG_MANAGER, sys.argv[1:], os.environ, run, on_errand=release_signals))
+    leave(run_program(CONFIG_MANAGER, sys.argv[1:], os.environ, run, on_errand=release_signals))

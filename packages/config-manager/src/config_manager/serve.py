@@ -15,9 +15,10 @@ def run(loaded: Loaded[ConfigManagerSettings]) -> int:
     settings = loaded.settings
     logs.configure_by(settings)
     log = logs.get_logger()
-    for warning in loaded.warnings:
-        log.warning("configuration", problem=warning)
     app = App(settings, Surroundings(environ=loaded.environ), log=log, counters=Counters())
+    # Signals first: what follows takes its time, and logs.
     with signals_to(app.events):
+        for warning in loaded.warnings:
+            log.warning("configuration", problem=warning)
         app.run()
     return 0

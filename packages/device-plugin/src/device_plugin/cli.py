@@ -21,8 +21,7 @@ def main() -> None:
     from device_plugin.status import STATUS
     from gpu_core.command import run_program
     from gpu_core.config.programs import DEVICE_PLUGIN
+    from gpu_core.runtime.ending import leave
 
     subcommands = [STATUS, DOCTOR, CDI]
-    sys.exit(
-        run_program(DEVICE_PLUGIN, sys.argv[1:], os.environ, run, subcommands=subcommands, on_errand=release_signals)
-    )
+    leave(run_program(DEVICE_PLUGIN, sys.argv[1:], os.environ, run, subcommands=subcommands, on_errand=release_signals))

@@ -15,6 +15,7 @@ def main() -> None:
     hold_signals()
     from gpu_core.command import Subcommand, run_program
     from gpu_core.config.programs import GPU_FEATURE_DISCOVERY
+    from gpu_core.runtime.ending import leave
     from gpu_feature_discovery.app import run
     from gpu_feature_discovery.show_topology import show_topology
 
@@ -24,7 +25,7 @@ def main() -> None:
         run=show_topology,
         examples=(("This machine", "topology"), ("A simulated node", "topology --simulated-node=v100x8-dgx1")),
     )
-    sys.exit(
+    leave(
         run_program(
             GPU_FEATURE_DISCOVERY, sys.argv[1:], os.environ, run, subcommands=[topology], on_errand=release_signals
         )

@@ -26,14 +26,15 @@ def run_daemon(loaded: Loaded[GfdSettings]) -> int:
     settings = loaded.settings
     configure_by(settings)
     events, counters, pulse = EventQueue(), Counters(), Pulse(time.monotonic)
-    daemon = Daemon(loaded, events, clock=time.monotonic, now=time.time, counters=counters)
-    with (
-        signals_to(events),
-        operated(settings.metrics_address, operation(daemon, counters, pulse)),
-        _config_changes_to(events, loaded),
-        daemon.running(),
-    ):
-        supervise(events, daemon.act, pulse=pulse)
+    # Signals first: what follows takes its time, and logs.
+    with signals_to(events):
+        daemon = Daemon(loaded, events, clock=time.monotonic, now=time.time, counters=counters)
+        with (
+            operated(settings.metrics_address, operation(daemon, counters, pulse)),
+            _config_changes_to(events, loaded),
+            daemon.running(),
+        ):
+            supervise(events, daemon.act, pulse=pulse)
     return 0
 
 

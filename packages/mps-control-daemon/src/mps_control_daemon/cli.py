@@ -15,8 +15,9 @@ def main() -> None:
     hold_signals()
     from gpu_core.command import run_program
     from gpu_core.config.programs import MPS_CONTROL_DAEMON
+    from gpu_core.runtime.ending import leave
     from mps_control_daemon.mount_shm import MOUNT_SHM
     from mps_control_daemon.serve import run
 
     argv, errands = sys.argv[1:], [MOUNT_SHM]
-    sys.exit(run_program(MPS_CONTROL_DAEMON, argv, os.environ, run, subcommands=errands, on_errand=release_signals))
+    leave(run_program(MPS_CONTROL_DAEMON, argv, os.environ, run, subcommands=errands, on_errand=release_signals))

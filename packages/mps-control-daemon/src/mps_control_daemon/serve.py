@@ -20,6 +20,9 @@ from mps_control_daemon.app import App, run_command, running
 from mps_control_daemon.daemon import Machine
 from mps_control_daemon.hardware import opener
 
+_ENDS_WITHIN = 25.0
+"""Seconds from a signal to the end at the latest: daemons are asked to quit first, and kubelets give us 30 seconds."""
+
 
 def run(loaded: Loaded[MpsSettings]) -> int:
     """Run MPS until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
@@ -27,7 +30,7 @@ def run(loaded: Loaded[MpsSettings]) -> int:
     configure_by(settings)
     events, counters, pulse = EventQueue(), Counters(), Pulse(time.monotonic)
     with (
-        signals_to(events),
+        signals_to(events, within=_ENDS_WITHIN),
         running(loaded, opener(settings), Machine(run=run_command), events, counters) as app,
         operated(settings.metrics_address, operation(app, counters, pulse)),
     ):

@@ -7,162 +7,109 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
-from urllib.parse import urlsplit
 
-from gpu_core.errors import UsageError
 from gpu_core.runtime.addresses import Address
+from gpu_core.runtime.http_connections import Connections, Told
+from gpu_core.runtime.http_listening import listen
+from gpu_core.runtime.http_pages import Page
 
-HTML = "text/html; charset=utf-8"
-TEXT = "text/plain; charset=utf-8"
-JSON = "application/json"
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 10.0
+"""Seconds before an address is tried again; each pause is twice the one before."""
 
-_MOST_CONNECTIONS = 32
-"""How many are served at once; a further one is closed, so that nobody can use up our threads."""
-
-_PATIENCE = 10.0
-"""Seconds that a client may be silent."""
-
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    # What is shown comes from drivers and config files; even if some of it got past escaping, it would be inert.
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-}
+_FAREWELL = 2.0
+"""Seconds that the end of the server is waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a page answers: a body of UTF-8 text, its media type and the HTTP status."""
+class Listening:
+    """Who is told whether anybody can be answered; called from the server's thread.
 
-    body: str
-    content_type: str = TEXT
-    status: HTTPStatus = HTTPStatus.OK
+    `began` is given the port. `impossible` is told why not, again for every attempt.
+    """
 
-
-Page = Callable[[], Answer]
+    began: Callable[[int], object]
+    impossible: Callable[[Exception], object]
 
 
 @contextlib.contextmanager
-def serving(
-    address: Address, pages: Mapping[str, Page], *, failed: Callable[[str, Exception], object]
-) -> Iterator[int]:
+def serving(address: Address, pages: Mapping[str, Page], *, listening: Listening, told: Told) -> Iterator[int | None]:
     """Serve the pages by their path while the block runs; gives the port.
 
-    `failed` is told of a page whose function raised. Raises UsageError when the address cannot be listened on.
+    An address that cannot be listened on is tried again until it can be; the port is None meanwhile. So it is with a
+    host that is a name, as looking it up may take long.
     """
-    server = _listen(address, pages, failed)
-    thread = threading.Thread(
-        target=server.serve_forever, kwargs={"poll_interval": 0.2}, name="http-server", daemon=True
-    )
-    thread.start()
+    server = _Server(address, pages, listening, told)
+    server.start()
     try:
-        yield int(server.server_address[1])
+        yield server.port
     finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+        server.stop()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    # Whoever is still being answered when the program ends is not waited for.
-    block_on_close = False
-    request_queue_size = 64
+class _Server:
+    """The thread that opens the address, again and again if need be, and answers those who connect to it."""
 
-    def __init__(
-        self, host: str, port: int, pages: Mapping[str, Page], failed: Callable[[str, Exception], object]
-    ) -> None:
-        self.pages = pages
-        self.failed = failed
-        self._places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        super().__init__((host, port), _Handler)
+    def __init__(self, address: Address, pages: Mapping[str, Page], listening: Listening, told: Told) -> None:
+        self.port: int | None = None
+        self._address = address
+        self._pages = pages
+        self._listening = listening
+        self._told = told
+        self._stopped = threading.Event()
+        self._connections: Connections | None = None
+        self._thread = threading.Thread(target=self._run, name="http-server", daemon=True)
 
-    def server_bind(self) -> None:
-        if self.address_family == socket.AF_INET6 and self.server_address[0] == "::":
-            # An address without a host means every address, of both kinds.
-            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        # The base class asks the resolver for its own name here, which may take long and is never used.
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.socket.bind(self.server_address)
-        self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
+    def start(self) -> None:
+        """Begin to listen, if that is possible at once, and to answer."""
+        self._open(numeric=True)
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            # What is the job itself may still be possible.
+            self._close()
+            self._listening.impossible(OSError(str(error)))
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        if self._places.acquire(blocking=False):
+    def stop(self) -> None:
+        """Close everything. A thread that looks up a name or makes a page is left behind."""
+        self._stopped.set()
+        connections = self._connections
+        if connections is not None:
+            connections.ring()
+        if self._thread.is_alive():
+            self._thread.join(_FAREWELL)
+
+    def _run(self) -> None:
+        pause = _FIRST_PAUSE
+        while not self._stopped.is_set():
+            self._open()
+            if self._connections is None:
+                self._stopped.wait(pause)
+                pause = min(pause * 2.0, _LONGEST_PAUSE)
+                continue
+            pause = _FIRST_PAUSE
             try:
-                super().process_request(request, client_address)
-            except BaseException:
-                # No thread was started, so none gives the place back.
-                self._places.release()
-                raise
-        else:
-            self.shutdown_request(request)
+                self._connections.serve(self._stopped)
+            except Exception as error:  # noqa: BLE001  What goes wrong in a helper must not end it for good.
+                self._listening.impossible(error)
+                self._stopped.wait(_LONGEST_PAUSE)
+            finally:
+                self._close()
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
+    def _open(self, *, numeric: bool = False) -> None:
+        if self._connections is not None:
+            return
         try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._places.release()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: clients that go away in the middle are no news."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-    protocol_version = "HTTP/1.1"
-    server_version = "k8s-gpu-suite"
-    sys_version = ""
-    timeout = _PATIENCE
-
-    def do_GET(self) -> None:
-        self._send(self._answer(), with_body=True)
-
-    def do_HEAD(self) -> None:
-        self._send(self._answer(), with_body=False)
-
-    def _answer(self) -> Answer:
-        path = urlsplit(self.path).path
-        page = self.server.pages.get(path)
-        if page is None:
-            known = "".join(f"{path}\n" for path in self.server.pages)
-            return Answer(body=f"There is no page {path!r}. These are:\n{known}", status=HTTPStatus.NOT_FOUND)
-        try:
-            return page()
-        except Exception as error:  # noqa: BLE001  A mistake in what is shown must not end what is done.
-            self.server.failed(path, error)
-            return Answer(
-                body="This page could not be made; the log says why.\n", status=HTTPStatus.INTERNAL_SERVER_ERROR
-            )
-
-    def _send(self, answer: Answer, *, with_body: bool) -> None:
-        body = answer.body.encode("utf-8", "replace")
-        self.send_response(answer.status)
-        for name, value in {**_HEADERS, "Content-Type": answer.content_type, "Content-Length": str(len(body))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if with_body:
-            self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing: probes and scrapers come all the time."""
-
-
-def _listen(address: Address, pages: Mapping[str, Page], failed: Callable[[str, Exception], object]) -> _Server:
-    hosts = (address.host,) if address.host else ("::", "0.0.0.0")  # noqa: S104  No host means all, as in Go.
-    problem: OSError | None = None
-    for host in hosts:
-        try:
-            return _Server(host, address.port, pages, failed)
+            self._connections = Connections(listen(self._address, numeric=numeric), self._pages, self._told)
         except OSError as error:
-            # Where the kernel has no IPv6, the other kind is still there.
-            problem = error
-    reason = problem.strerror or str(problem) if problem is not None else "no address"
-    raise UsageError(
-        f"The address {address} cannot be listened on: {reason}. Choose another one with --metrics-address, or none "
-        "with an empty one."
-    ) from problem
+            # A host that is a name is looked up in the thread.
+            if not (numeric and isinstance(error, socket.gaierror)):
+                self._listening.impossible(error)
+            return
+        self.port = self._connections.port
+        self._listening.began(self.port)
+
+    def _close(self) -> None:
+        if self._connections is not None:
+            self._connections.close()
+            self._connections = None

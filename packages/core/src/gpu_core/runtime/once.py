@@ -19,7 +19,7 @@ class Once:
 
     A message is its own topic unless one is named; of a named topic only the last message holds, so that another one
     is news. What holds is forgotten by `over`, by `next_pass`, or, beyond the `most` topics, when it was mentioned
-    longest ago: then it is said again. One thread speaks, any may ask for `last`.
+    longest ago: then it is said again. Threads may share one for different topics; passes are for one thread alone.
     """
 
     def __init__(self, say: Callable[[str], object], *, most: int = 1000) -> None:
@@ -45,7 +45,8 @@ class Once:
         self._mentions += 1
         self._told[topic] = _Told(message=message, mention=self._mentions)
         if len(self._told) > self._most:
-            del self._told[min(self._told, key=lambda each: self._told[each].mention)]
+            oldest, _ = min(tuple(self._told.items()), key=lambda each: each[1].mention)
+            self.over(oldest)
         return news
 
     def all(self, messages: Iterable[str]) -> None:

@@ -6,18 +6,19 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from gpu_core.runtime.addresses import parse_address
+from gpu_core.runtime.addresses import Address, parse_address
 from gpu_core.runtime.build import python_version, version
 from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.http_message import BROKEN, HTML, JSON, Answer, Status
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.metrics_text import CONTENT_TYPE, metrics_text
+from gpu_core.runtime.once import Once
 from gpu_core.runtime.probes import Check, Checks, Pulse, all_ok, checks_text
 from gpu_core.runtime.process_facts import count_process
-from gpu_core.runtime.suite_metrics import BUILD, CONFIG, READY
+from gpu_core.runtime.suite_metrics import BUILD, CONFIG, READY, TURNED_AWAY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,37 +40,100 @@ class Operation:
 
 @contextlib.contextmanager
 def operated(address: str, operation: Operation) -> Iterator[int | None]:
-    """Answer on `address` while the block runs; gives the port, None without an address. Raises UsageError."""
+    """Answer on `address` while the block runs; gives the port, None where nobody can be answered yet.
+
+    Without an address nobody is answered. Whatever goes wrong is said once, and the block runs on: an address that
+    cannot be had is tried again, and of a page that cannot be made the answer says so. Raises UsageError for a text
+    that is no address.
+    """
     if not address:
         yield None
         return
-    # Its 15 ms and 2 MiB are paid by those who want it.
-    from gpu_core.runtime.http import HTML, JSON, Answer, serving  # noqa: PLC0415
+    where = parse_address(address)
+    # What it takes is paid by those who want it.
+    from gpu_core.runtime.http import Listening, serving  # noqa: PLC0415
+    from gpu_core.runtime.http_connections import Told  # noqa: PLC0415
 
-    log = get_logger()
+    counters = operation.counters
+    counters.set(BUILD, 1.0, program=operation.program, version=version(), python=python_version())
+    said = _Said(where)
+    pages = _pages(operation, said)
+    listening = Listening(began=lambda port: said.began(port, tuple(pages)), impossible=said.impossible)
+    told = Told(failed=said.failed, turned_away=lambda reason: counters.add(TURNED_AWAY, reason=reason))
+    with serving(where, pages, listening=listening, told=told) as port:
+        yield port
 
+
+Page = Callable[[], Answer]
+
+
+class _Said:
+    """Says what goes wrong with a server when it begins, and not again while it lasts."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._log = get_logger()
+        self._once = Once(self._log.warning)
+
+    def began(self, port: int, pages: tuple[str, ...]) -> None:
+        """Say that there is somebody to ask."""
+        self._once.over(_LISTENING)
+        self._log.info("Answering on HTTP", address=str(self._address), port=port, pages=list(pages))
+
+    def impossible(self, error: Exception) -> None:
+        """Say why there is nobody to ask."""
+        reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        self._once(
+            f"The address {self._address} cannot be listened on: {reason}. It is tried again until it can be. All else "
+            "goes on, but probes fail: free it, or choose another with --metrics-address, or none with an empty one.",
+            topic=_LISTENING,
+        )
+
+    def failed(self, what: str, error: Exception) -> None:
+        """Say that a page, or what belongs to one, cannot be made."""
+
+        def say(message: str) -> None:
+            self._log.error(message, page=what, problem=repr(error), exc_info=error)
+
+        self._once("A page could not be made", topic=what, say=say)
+
+    @contextlib.contextmanager
+    def failures_of(self, what: str) -> Iterator[None]:
+        """Say that the block raised, and go on after it."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001  A mistake in what is shown must not end what is done.
+            self.failed(what, error)
+        else:
+            self._once.over(what)
+
+
+_LISTENING = "listening"
+
+
+def _pages(operation: Operation, said: _Said) -> dict[str, Page]:
     def probe(checks: tuple[Check, ...]) -> Answer:
-        status = HTTPStatus.OK if all_ok(checks) else HTTPStatus.SERVICE_UNAVAILABLE
-        return Answer(body=checks_text(checks), status=status)
+        return Answer(body=checks_text(checks), status=Status.OK if all_ok(checks) else Status.SERVICE_UNAVAILABLE)
 
     def document() -> Answer:
         return Answer(body=json.dumps(operation.document(), ensure_ascii=False, indent=2) + "\n", content_type=JSON)
 
-    pages = {
+    def told(path: str, page: Page) -> Page:
+        def make() -> Answer:
+            with said.failures_of(path):
+                return page()
+            return BROKEN
+
+        return make
+
+    pages: dict[str, Page] = {
         "/": lambda: Answer(body=operation.page(), content_type=HTML),
         "/healthz": lambda: probe((operation.pulse.check(),)),
         "/readyz": lambda: probe(operation.ready()),
-        "/metrics": lambda: Answer(body=_metrics(operation), content_type=CONTENT_TYPE),
+        "/metrics": lambda: Answer(body=_metrics(operation, said), content_type=CONTENT_TYPE),
         "/status.json": document,
     }
-
-    def failed(path: str, error: Exception) -> None:
-        log.error("A page could not be made", path=path, exc_info=error)
-
-    operation.counters.set(BUILD, 1.0, program=operation.program, version=version(), python=python_version())
-    with serving(parse_address(address), pages, failed=failed) as port:
-        log.info("Answering on HTTP", address=address, port=port, pages=list(pages))
-        yield port
+    return {path: told(path, page) for path, page in pages.items()}
 
 
 def count_config(counters: Counters, file: str, digest: str) -> None:
@@ -87,8 +151,13 @@ def config_name(file: str) -> str:
         return Path(file).name
 
 
-def _metrics(operation: Operation) -> str:
-    operation.collect()
+def _metrics(operation: Operation, said: _Said) -> str:
+    # One number that cannot be had must not take away the others.
+    with said.failures_of("/metrics: collect"):
+        operation.collect()
     count_process(operation.counters)
-    operation.counters.set(READY, float(all_ok(operation.ready())))
+    ready = False
+    with said.failures_of("/metrics: ready"):
+        ready = all_ok(operation.ready())
+    operation.counters.set(READY, float(ready))
     return metrics_text(operation.counters.snapshot())

@@ -19,6 +19,12 @@ CONFIG = Metric(
 READY = Metric(
     name="gpu_suite_ready", help="1 while the program does its work, as /readyz says, else 0.", kind=MetricKind.GAUGE
 )
+TURNED_AWAY = Metric(
+    name="gpu_suite_http_turned_away_total",
+    help="Connections to this server that got no page, by reason: malformed (or over 8 KiB), late (after ten seconds), "
+    "displaced (by newer ones, as all places were taken).",
+    labels=("reason",),
+)
 CPU = Metric(name="process_cpu_seconds_total", help="CPU time that the process has used, in seconds.")
 MEMORY = Metric(name="process_resident_memory_bytes", help="Resident memory in bytes.", kind=MetricKind.GAUGE)
 FILES = Metric(name="process_open_fds", help="Open file descriptors.", kind=MetricKind.GAUGE)
