@@ -47,6 +47,7 @@ EDGES = frozenset(
         "gpu_core.runtime.http_pages",
         "gpu_core.runtime.links",
         "gpu_core.runtime.operation",
+        "gpu_core.runtime.passing",
         "gpu_core.runtime.process",
         "gpu_core.runtime.process_facts",
         "gpu_core.runtime.published",

@@ -10,6 +10,8 @@ import inotify_simple  # noqa: F401  loaded before the limit on open files falls
 import pytest
 
 from gpu_core.runtime.config_file import ConfigFileWatch, DirectoriesWatch
+from gpu_core.runtime.files import write_atomically
+from gpu_core.runtime.passing import passing_name
 
 PATIENCE = 10.0
 
@@ -154,4 +156,23 @@ def test_where_the_kernel_gives_no_inotify_the_regular_look_has_to_do(link: Path
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     reports.get(timeout=PATIENCE)
+    watch.stop()
+
+
+def test_what_comes_and_goes_under_passing_names_wakes_nobody(tmp_path: Path) -> None:
+    awake: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def directories() -> tuple[Path, ...]:
+        awake.put("awake")
+        return (tmp_path,)
+
+    watch = DirectoriesWatch(directories, lambda: awake.put("changed"), settle=0.0)
+    watch.start()
+    assert awake.get(timeout=PATIENCE) == "awake"
+    with passing_name(tmp_path) as passing:
+        passing.symlink_to("/nowhere")
+    assert awake.get(timeout=PATIENCE) == "awake"
+    write_atomically(tmp_path / "config.yaml", b"one")
+    while awake.get(timeout=PATIENCE) != "changed":
+        pass
     watch.stop()

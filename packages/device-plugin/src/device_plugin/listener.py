@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
@@ -16,6 +15,7 @@ from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from device_plugin.sockets import SocketFile, check_length, socket_at
 from device_plugin.streams import MOST
 from gpu_core.errors import KubeletError
+from gpu_core.runtime.passing import passing_name
 
 _CALLS = 8
 """Calls that may be answered at once, besides open streams."""
@@ -69,21 +69,28 @@ class Listener:
     def open(self) -> None:
         """Accept calls; returns once one of ours was answered. Raises KubeletError."""
         check_length(self._path)
-        passing = self._path.with_name(f".{secrets.token_hex(4)}")
         try:
-            self._server.add_insecure_port(f"unix:{passing}")
-            self._server.start()
-            passing.chmod(_MODE)
-            self._file = socket_at(passing)
-            passing.replace(self._path)
+            with passing_name(self._path.parent) as passing:
+                self._bind(passing)
+                self._server.start()
+                passing.chmod(_MODE)
+                self._file = socket_at(passing)
+                passing.replace(self._path)
         except (OSError, RuntimeError) as error:
             self.close()
-            raise KubeletError(_why_not(self._path, passing, error)) from error
+            raise KubeletError(_why_not(self._path, error)) from error
         try:
             _dial(self._path)
         except grpc.RpcError as error:
             self.close()
             raise KubeletError(f"Our own server does not answer on {self._path}: {error}") from error
+
+    def _bind(self, path: Path) -> None:
+        """Have gRPC make the socket. Raises OSError with the kernel's reason where that is impossible."""
+        try:
+            self._server.add_insecure_port(f"unix:{path}")
+        except RuntimeError as error:
+            raise _refusal(path) from error
 
     def place(self) -> Place:
         """Look what is at the path now."""
@@ -106,19 +113,19 @@ def _dial(path: Path) -> None:
         rpc.DevicePluginStub(channel).GetDevicePluginOptions(pb.Empty(), timeout=_DIAL_TIMEOUT, wait_for_ready=True)
 
 
-def _why_not(path: Path, passing: Path, error: OSError | RuntimeError) -> str:
+def _why_not(path: Path, error: OSError | RuntimeError) -> str:
     if isinstance(error, FileNotFoundError) and path.parent.exists():
         return f"The socket {path} was removed while it was made, as by a kubelet that starts. It will be made again."
-    reason = error.strerror if isinstance(error, OSError) else _refusal(passing)
+    reason = (isinstance(error, OSError) and error.strerror) or error
     return f"The socket {path} cannot be made: {reason}. Mount the kubelet's device plugin directory there, writable."
 
 
-def _refusal(path: Path) -> str:
+def _refusal(path: Path) -> OSError:
     """Ask the kernel why a path cannot be bound: gRPC does not say, and names the path, which is another each time."""
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.bind(str(path))
         except OSError as error:
-            return error.strerror or str(error)
+            return error
     path.unlink(missing_ok=True)
-    return "gRPC cannot bind it"
+    return OSError("gRPC cannot bind it")

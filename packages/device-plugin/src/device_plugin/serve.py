@@ -21,8 +21,9 @@ from gpu_core.mps import MpsRoot
 from gpu_core.runtime.config_file import ConfigFileWatch, DirectoriesWatch
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.events import EventQueue, Reload
-from gpu_core.runtime.logs import configure_by
+from gpu_core.runtime.logs import configure_by, get_logger
 from gpu_core.runtime.operation import operated
+from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
 from gpu_core.runtime.supervise import supervise
@@ -76,6 +77,7 @@ def running(
     """Run a started app with its watches, and leave nothing behind. Raises SuiteError."""
     settings = loaded.settings
     with ExitStack() as stack:
+        clear_up((places.kubelet.directory, places.cdi), get_logger().info)
         app = App(loaded, source, places, counters=counters, observers=observers)
         stack.callback(app.stop)
         app.start()

@@ -6,12 +6,15 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
+from gpu_core.config.words import LabelDestination
 from gpu_core.errors import HardwareError
 from gpu_core.labels import Labels
+from gpu_core.runtime.passing import clear_up
 from gpu_feature_discovery.destination import asked_by_person, destination
 from gpu_feature_discovery.hardware import NodeSource, node_source
 from gpu_feature_discovery.outputs.choose import CLUSTER_DESTINATIONS, open_output
@@ -47,6 +50,8 @@ def label_once(loaded: Loaded[GfdSettings]) -> int:
         log.warning(warning)
     loaded.raise_refused()
     where = destination(loaded)
+    if where is LabelDestination.FILE:
+        clear_up((Path(loaded.config.flags.gfd.output_file).parent,), log.info)
     output = open_output(where, loaded, warn=log.warning)
     source = node_source(loaded, timestamp=int(time.time()), warn=log.warning)
     labels = _whole_labels(source, loaded, log.warning)

@@ -12,8 +12,9 @@ from gpu_core.config.settings import GfdSettings
 from gpu_core.runtime.config_file import ConfigFileWatch
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.events import EventQueue, Reload
-from gpu_core.runtime.logs import configure_by
+from gpu_core.runtime.logs import configure_by, get_logger
 from gpu_core.runtime.operation import operated
+from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
 from gpu_core.runtime.supervise import supervise
@@ -28,6 +29,9 @@ def run_daemon(loaded: Loaded[GfdSettings]) -> int:
     events, counters, pulse = EventQueue(), Counters(), Pulse(time.monotonic)
     # Signals first: what follows takes its time, and logs.
     with signals_to(events):
+        if loaded.config.flags.gfd.output_file:
+            # Also where labels go elsewhere now: an earlier run may have written there.
+            clear_up((Path(loaded.config.flags.gfd.output_file).parent,), get_logger().info)
         daemon = Daemon(loaded, events, clock=time.monotonic, now=time.time, counters=counters)
         with (
             operated(settings.metrics_address, operation(daemon, counters, pulse)),

@@ -24,6 +24,7 @@ from gpu_core.runtime.events import EventQueue, Reload
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.once import Once
 from gpu_core.runtime.operation import count_config
+from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Check
 from gpu_core.runtime.process import Completed
 from gpu_core.runtime.process import run as run_process
@@ -93,6 +94,7 @@ class App:
         root = MpsRoot(loaded.settings.mps_root_ctr)
         if not Path(root.path).is_dir():
             raise MpsError(f"{root.path} is no directory. Mount the host's MPS directory there.")
+        clear_up((Path(root.path), *Path(root.path).glob("*/*")), self._log.info)
         self._fleet = Fleet(root, machine, write=write or _to_stdout, counters=counters, clock=clock)
         self._hardware = Hardware(open_)
         self._loaded = loaded

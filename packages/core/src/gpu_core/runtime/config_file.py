@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_core.runtime.links import places
+from gpu_core.runtime.passing import is_passing
 
 LOOK_AGAIN = 60.0
 """Seconds between two looks while inotify is silent."""
@@ -30,6 +31,7 @@ SETTLE = 0.1
 class DirectoriesWatch:
     """Calls `changed` from a thread of its own whenever something changes directly in one of the directories.
 
+    What programs of ours make under passing names, to rename it when it is whole, is no change.
     `directories` is asked again after every change, as links may lead elsewhere by then. Those that do not exist
     are left out; name the directory above them too.
     """
@@ -89,8 +91,11 @@ class DirectoriesWatch:
             readable, _, _ = select.select([inotify, self._wake], [], [], self._look_again)
             if self._wake in readable or (readable and self._stopped_within(self._settle)):
                 return
-            inotify.read(timeout=0)
-            self._changed()
+            changes = inotify.read(timeout=0)
+            # What is being made is no news until it has its own name. Without this, one who tries in vain to change
+            # something where it watches would wake itself to try again, without end.
+            if not changes or not all(is_passing(change.name) for change in changes):
+                self._changed()
 
     def _stopped_within(self, seconds: float) -> bool:
         readable, _, _ = select.select([self._wake], [], [], seconds)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import stat
-import tempfile
 from pathlib import Path
+
+from gpu_core.runtime.passing import passing_name
 
 _NULL = os.makedev(1, 3)
 _CHUNK = 64 * 1024
@@ -66,21 +66,18 @@ def _read_up_to(descriptor: int, most: int) -> bytes:
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Replace `path` by a file with `data`. Raises OSError; a temporary file is not left behind."""
-    # A name as long as a file system allows leaves no room for the additions.
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
-    fresh = Path(name)
-    try:
+    """Replace `path` by a file with `data`. Raises OSError, and leaves the old file whole then.
+
+    What a process that is killed meanwhile leaves behind, `remove_leftovers` finds.
+    """
+    with passing_name(path.parent) as fresh:
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             os.fchmod(stream.fileno(), mode)
             stream.flush()
             os.fsync(stream.fileno())
         fresh.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            fresh.unlink()
-        raise
 
 
 def write_where_asked(path: Path, data: bytes) -> None:
