@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
 import pytest
 
-from config_manager.apply import config_names, copy_of, look, read_config, read_copy, take_steps
+from config_manager.apply import config_names, copy_of, look, read_config, save_copy, take_steps
 from config_manager.plan import Found, Plan
 from fakes.configmap import ConfigMapVolume
 from gpu_core.errors import ConfigError
@@ -41,11 +42,27 @@ def test_what_is_at_the_links_place(tmp_path: Path) -> None:
 
 def test_the_steps_leave_the_copy_and_the_link(tmp_path: Path) -> None:
     link = tmp_path / "config.yaml"
-    assert read_copy(link) is None
-    take_steps(Plan(save=b"A", target="/available/a"), link)
-    assert read_copy(link) == b"A"
-    assert link.readlink() == Path("/available/a")
+    take_steps(Plan(save=b"A", target=copy_of(link).name), link)
+    assert look(link) == Found(target=copy_of(link).name, content=b"A", copy=b"A")
     assert sorted(path.name for path in tmp_path.iterdir()) == [copy_of(link).name, "config.yaml"]
+
+
+def test_a_copy_that_cannot_be_written_is_named_and_the_older_one_stays_whole(tmp_path: Path) -> None:
+    link = tmp_path / "config.yaml"
+    copy_of(link).mkdir()
+    with pytest.raises(ConfigError, match=r"cannot be written to .*config.yaml.last-good: Is a directory"):
+        save_copy(b"A", link)
+    assert list(tmp_path.iterdir()) == [copy_of(link)]
+
+
+@pytest.mark.parametrize("place", ["config", "config.yaml", ".config.yaml.last-good"])
+def test_a_pipe_or_an_endless_device_is_no_config_and_is_not_waited_for(tmp_path: Path, place: str) -> None:
+    os.mkfifo(tmp_path / place)
+    assert look(tmp_path / "config.yaml") == Found(target=None, content=None)
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for name in (place, "zero"):
+        with pytest.raises(ConfigError, match="no regular file"):
+            read_config(tmp_path / name)
 
 
 def test_a_file_at_the_links_place_is_replaced(tmp_path: Path) -> None:
@@ -53,15 +70,6 @@ def test_a_file_at_the_links_place_is_replaced(tmp_path: Path) -> None:
     link.write_text("a file")
     take_steps(Plan(target="/dev/null"), link)
     assert link.readlink() == Path("/dev/null")
-
-
-def test_what_a_crash_left_of_a_swap_does_not_disturb(tmp_path: Path) -> None:
-    link = tmp_path / "config.yaml"
-    take_steps(Plan(target="a"), link)
-    (half,) = [link.with_name(f".{link.name}.new")]
-    half.symlink_to("a")
-    take_steps(Plan(target="b"), link)
-    assert link.readlink() == Path("b")
 
 
 @pytest.mark.parametrize("place", ["missing/config.yaml", "directory"])

@@ -12,21 +12,17 @@ AT_A = Found(target="/available/a", content=b"A")
 
 
 @pytest.mark.parametrize(
-    ("aim", "found", "good", "told", "expected"),
+    ("aim", "found", "used", "told", "expected"),
     [
-        pytest.param(
-            A, NOTHING, None, None, Plan(save=b"A", target="/available/a", signal=True), id="nothing is there yet"
-        ),
+        pytest.param(A, NOTHING, None, None, Plan(target="/available/a", signal=True), id="nothing is there yet"),
         pytest.param(A, AT_A, b"A", b"A", Plan(), id="all is as wished"),
-        pytest.param(
-            A, AT_A, None, b"A", Plan(save=b"A"), id="an init container set the link before the programs started"
-        ),
+        pytest.param(A, AT_A, None, b"A", Plan(), id="an init container set the link before the programs started"),
         pytest.param(
             A,
             Found(target="/available/b", content=b"B"),
             b"B",
             b"B",
-            Plan(save=b"A", target="/available/a", signal=True),
+            Plan(target="/available/a", signal=True),
             id="another config is wished",
         ),
         pytest.param(
@@ -34,7 +30,7 @@ AT_A = Found(target="/available/a", content=b"A")
             AT_A,
             b"old",
             b"old",
-            Plan(save=b"A", signal=True),
+            Plan(signal=True),
             id="the content of the active config changed",
         ),
         pytest.param(
@@ -55,7 +51,7 @@ AT_A = Found(target="/available/a", content=b"A")
         pytest.param(Keep(problem="p"), AT_A, b"A", b"A", Plan(), id="the label is wrong and the active file is well"),
         pytest.param(
             Keep(problem="p"),
-            Found(target="/available/a", content=None),
+            Found(target="/available/a", content=None, copy=b"A"),
             b"A",
             b"A",
             Plan(target=COPY),
@@ -63,15 +59,33 @@ AT_A = Found(target="/available/a", content=b"A")
         ),
         pytest.param(
             Keep(problem="p"),
-            Found(target="/available/a", content=b"broken"),
+            Found(target="/available/a", content=b"broken", copy=b"A"),
             b"A",
             b"A",
             Plan(target=COPY),
             id="the active file was broken in place",
         ),
-        pytest.param(Keep(problem="p"), Found(target=COPY, content=b"A"), b"A", b"A", Plan(), id="the copy is in use"),
+        pytest.param(
+            Keep(problem="p"),
+            Found(target="/available/a", content=None, copy=b"older"),
+            b"A",
+            b"A",
+            Plan(save=b"A", target=COPY),
+            id="the active file was removed and the copy is older",
+        ),
+        pytest.param(
+            Keep(problem="p"),
+            Found(target=COPY, content=None),
+            b"A",
+            b"A",
+            Plan(save=b"A"),
+            id="the copy in use was removed",
+        ),
+        pytest.param(
+            Keep(problem="p"), Found(target=COPY, content=b"A", copy=b"A"), b"A", b"A", Plan(), id="the copy is in use"
+        ),
         pytest.param(Keep(problem="p"), NOTHING, None, None, Plan(), id="nothing good was ever there"),
     ],
 )
-def test_the_steps(aim: Wish | Keep, found: Found, good: bytes | None, told: bytes | None, expected: Plan) -> None:
-    assert plan(aim, found, good=good, told=told, copy=COPY) == expected
+def test_the_steps(aim: Wish | Keep, found: Found, used: bytes | None, told: bytes | None, expected: Plan) -> None:
+    assert plan(aim, found, used=used, told=told, copy=COPY) == expected

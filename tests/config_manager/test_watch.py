@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config_manager.watch import Following, LabelSeen, NodeGone, NodeWatch, Report, Sighting
+from config_manager.watch import Following, LabelSeen, NodeGone, NodeWatch, Report, Sighting, Trouble
 from fakes.api_faults import Drop, Garbage, HalfAnswer, Hold, Refuse, WatchEnd
 from fakes.api_server import ApiServer
 from fakes.kubeconfig import write_kubeconfig
@@ -44,6 +44,13 @@ class Watched:
             if isinstance(report, LabelSeen | NodeGone):
                 return report
             self.troubles.append(report)
+
+    def sort_out(self) -> None:
+        """Put what was reported so far, and is no sighting, among the troubles."""
+        while not self._reports.empty():
+            report = self._reports.get()
+            if not isinstance(report, LabelSeen | NodeGone):
+                self.troubles.append(report)
 
     def is_open(self) -> None:
         self.server.wait_for(lambda: self.server.watches)
@@ -133,6 +140,13 @@ def test_what_changes_while_the_watch_is_interrupted_is_seen_after(
         pytest.param(Garbage(), id="a web page"),
         pytest.param(Garbage(b"{}"), id="an empty object"),
         pytest.param(Garbage(b'{"metadata": {"resourceVersion": "1"}, "items": [7]}'), id="items that are no nodes"),
+        pytest.param(
+            Garbage(
+                b'{"metadata": {"resourceVersion": "1"}, "items": [{"metadata": {"labels": [1]}}],'
+                b' "type": "MODIFIED", "object": {"metadata": {"labels": [1]}}}'
+            ),
+            id="labels that are none",
+        ),
     ],
 )
 @pytest.mark.parametrize("watch", [False, True], ids=["at the list", "at the watch"])
@@ -193,14 +207,27 @@ def test_nothing_is_seen_before_the_first_list_is_answered(server: ApiServer, tm
     watched.stop()
 
 
-def test_a_server_that_ends_every_watch_at_once_is_not_asked_without_a_pause(server: ApiServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"", id="without a word"),
+        pytest.param(b'{"type": "BOOKMARK", "object": {"metadata": {}}}\n', id="after something was heard"),
+    ],
+)
+def test_a_server_that_ends_every_watch_at_once_is_asked_after_growing_pauses(
+    server: ApiServer, tmp_path: Path, body: bytes
+) -> None:
     label(server, "one")
-    server.misbehave(Garbage(b""), watch=True, times=3)
+    server.misbehave(Garbage(body), watch=True, times=3)
     watched = Watched(server, tmp_path)
     watched.is_open()
     watched.stop()
     label(server, "two")
     assert watched.sighting() == LabelSeen(value="one")
+    watched.sort_out()
+    assert [trouble for trouble in watched.troubles if isinstance(trouble, Trouble)] == [
+        Trouble(problem="The API server ended the watch at once.", pause=pause) for pause in (0.01, 0.02, 0.04)
+    ]
     assert [request.watch for request in server.requests] == [False, True, True, True, True]
 
 

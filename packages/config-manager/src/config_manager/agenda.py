@@ -7,35 +7,62 @@ from dataclasses import dataclass
 SETTLE = 0.3
 """Changes within so many seconds of the first one are taken together."""
 
-TRY_AGAIN = 5.0
-"""Pause after a look that did not put in place what the label asks for, in seconds."""
+FIRST_PAUSE = 1.0
+"""Seconds until another look after one that did not put in place what the label asks for; doubles each time."""
+
+LONGEST_PAUSE = 60.0
+
+REST = 5.0
+"""So many seconds at most after a look in vain, changes of files bring no other: what is busy must not keep us so."""
+
+_DOUBLINGS = 10
+
+
+def pause_after(failures: int) -> float:
+    """Return the seconds to wait after so many failures in a row."""
+    return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(failures - 1, _DOUBLINGS))
 
 
 @dataclass(slots=True, kw_only=True)
 class Agenda:
     """When the next look is due: never before the label is known, and then when something changes.
 
-    Changes that inotify does not tell are found by the watch on the directories, which reports one now and then.
+    After a look in vain another one comes by itself, later each time. Changes that inotify does not tell are found by
+    the watch on the directories, which reports one now and then.
     """
 
     settle: float = SETTLE
     known: bool = False
     look_at: float | None = None
+    failures: int = 0
+    rest_until: float | None = None
 
-    def label_known(self, now: float) -> None:
-        """Note that the label is known for the first time: there is no reason to wait."""
-        self.known = True
-        self.look_at = now
+    def asked(self, now: float) -> None:
+        """Note that something else is asked for, by the label or by a person: what failed so far says nothing of it.
+
+        When it is asked for the first time, there is no reason to wait.
+        """
+        self.failures, self.rest_until = 0, None
+        if self.known:
+            self.changed(now)
+        else:
+            self.known = True
+            self.look_at = now
 
     def changed(self, now: float) -> None:
         """Note a change. Later changes do not move the look, so a busy directory cannot put it off for ever."""
         if self.known:
-            soon = now + self.settle
+            soon = now + self.settle if self.rest_until is None else max(now + self.settle, self.rest_until)
             self.look_at = soon if self.look_at is None else min(self.look_at, soon)
 
     def looked(self, now: float, *, failed: bool) -> None:
         """Note that a look is over."""
-        self.look_at = now + TRY_AGAIN if failed else None
+        if failed:
+            self.failures += 1
+            pause = pause_after(self.failures)
+            self.look_at, self.rest_until = now + pause, now + min(pause, REST)
+        else:
+            self.failures, self.look_at, self.rest_until = 0, None, None
 
     def due(self, now: float) -> bool:
         """Whether to look now."""

@@ -29,6 +29,7 @@ from gpu_core.runtime.config_file import DirectoriesWatch
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.links import places
 from gpu_core.runtime.operation import Operation, operated
+from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Pulse
 
 PATIENCE = 30.0
@@ -117,6 +118,7 @@ class App:
             programs=settings.process_to_signal,
             once=settings.oneshot,
         )
+        clear_up((task.link.parent,), self._log.info)
         with operated(settings.metrics_address, self._operation(reporter, pulse)) as self.http_port:
             files.start()
             thread.start()

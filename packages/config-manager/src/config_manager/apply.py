@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
 from config_manager.plan import Found, Plan
 from gpu_core.config.document import MAX_BYTES
 from gpu_core.errors import ConfigError
-from gpu_core.runtime.files import write_atomically
+from gpu_core.runtime.files import read_regular, write_atomically
+from gpu_core.runtime.passing import passing_name
 
 EMPTY = "/dev/null"
 """What the link points to for the empty config."""
@@ -33,10 +33,9 @@ def config_names(directory: Path) -> tuple[str, ...]:
 
 
 def read_config(path: Path) -> bytes:
-    """Return what is in a config file. Raises ConfigError when it cannot be read."""
+    """Return what is in a config file. Raises ConfigError when it cannot be read, or is too large to be one."""
     try:
-        with path.open("rb") as stream:
-            return stream.read(MAX_BYTES + 1)
+        return read_regular(path, most=MAX_BYTES)
     except OSError as error:
         raise ConfigError(f"The config file {path} cannot be read: {error.strerror}.") from error
 
@@ -46,49 +45,50 @@ def copy_of(link: Path) -> Path:
     return link.with_name(f".{link.name}.last-good")
 
 
-def read_copy(link: Path) -> bytes | None:
-    """Return the last good config that an earlier run left, or None."""
-    try:
-        return copy_of(link).read_bytes()
-    except OSError:
-        return None
-
-
 def look(link: Path) -> Found:
-    """Return what is at the link's place."""
+    """Return what is at the link's place, and in the copy beside it."""
     try:
         target = os.readlink(link)  # noqa: PTH115  as written, not as a normalised path
     except OSError:
         target = None
-    try:
-        content = read_config(link)
-    except ConfigError:
-        content = None
-    return Found(target=target, content=content)
+    return Found(target=target, content=_content(link), copy=_content(copy_of(link)))
 
 
 def take_steps(steps: Plan, link: Path) -> None:
     """Write the copy and move the link. Raises ConfigError where that is impossible."""
-    try:
-        if steps.save is not None:
-            write_atomically(copy_of(link), steps.save)
-        if steps.target is not None:
+    if steps.save is not None:
+        save_copy(steps.save, link)
+    if steps.target is not None:
+        try:
             _point(link, steps.target)
+        except OSError as error:
+            raise ConfigError(
+                f"The link {link} cannot be changed: {error.strerror}. Its directory must exist and be writable, and "
+                "the link must not be a directory."
+            ) from error
+
+
+def save_copy(content: bytes, link: Path) -> None:
+    """Write the copy of the last good config. Raises ConfigError where that is impossible."""
+    copy = copy_of(link)
+    try:
+        write_atomically(copy, content)
     except OSError as error:
         raise ConfigError(
-            f"The link {link} cannot be changed: {error.strerror}. Its directory must exist and be writable, and the "
-            "link must not be a directory."
+            f"The copy of the config in use cannot be written to {copy}: {error.strerror}. Until it can, nothing takes "
+            "the place of a file that breaks or vanishes."
         ) from error
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return read_regular(path, most=MAX_BYTES)
+    except OSError:
+        return None
 
 
 def _point(link: Path, target: str) -> None:
     """Make `link` point to `target` in one step, so that readers find the old file or the new one, never none."""
-    fresh = link.with_name(f".{link.name}.new")
-    with contextlib.suppress(FileNotFoundError):
-        fresh.unlink()
-    fresh.symlink_to(target)
-    try:
+    with passing_name(link.parent) as fresh:
+        fresh.symlink_to(target)
         fresh.replace(link)
-    except OSError:
-        fresh.unlink()
-        raise

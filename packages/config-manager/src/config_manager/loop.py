@@ -15,6 +15,9 @@ from gpu_core.errors import ConfigError
 from gpu_core.runtime.events import Reload, Stop
 from gpu_core.runtime.probes import Pulse
 
+SURE = 2.0
+"""Seconds that a watch on the node has to last until it counts as the end of a trouble: some end at once."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesChanged:
@@ -58,6 +61,7 @@ class Loop:
         self._programs = programs
         self._once = once
         self._label: LabelSeen | None = None
+        self._follows_at: float | None = None
         self._looked = False
 
     def run(self) -> None:
@@ -67,7 +71,7 @@ class Loop:
                 self._act()
             if self._once and self._looked and self._switch.deliver_at is None:
                 return
-            wait = earliest(self._clock(), self._agenda.look_at, self._switch.deliver_at)
+            wait = earliest(self._clock(), self._agenda.look_at, self._switch.deliver_at, self._follows_at)
             try:
                 event = self._events.get(timeout=wait)
             except queue.Empty:
@@ -82,35 +86,52 @@ class Loop:
         match event:
             case LabelSeen():
                 self._reporter.saw(event)
-                if self._label is None:
-                    self._agenda.label_known(self._clock())
-                else:
-                    self._agenda.changed(self._clock())
                 self._label = event
+                self._agenda.asked(self._clock())
             case NodeGone():
                 # A node that is deleted and made anew shows its label then; until that the last one counts.
                 self._reporter.saw(event)
             case Trouble():
+                self._follows_at = None
                 self._reporter.cannot_follow(event)
             case Following():
-                self._reporter.follows()
-            case FilesChanged() | Reload():
+                self._follows_at = self._clock() + SURE
+            case FilesChanged():
                 self._agenda.changed(self._clock())
+            case Reload():
+                if self._label is not None:
+                    self._agenda.asked(self._clock())
             case _:
                 assert_never(event)
 
     def _act(self) -> None:
         """Do what is due."""
         now = self._clock()
-        if self._label is not None and self._agenda.due(now):
-            settled = self._switch.settle(self._label.value, now)
-            self._reporter.settled(settled)
-            self._agenda.looked(now, failed=bool(settled.problem))
-            self._looked = True
-            if self._once and settled.problem:
-                raise ConfigError(settled.problem)
-        if self._switch.deliver_at is not None and now >= self._switch.deliver_at:
-            delivery = self._switch.deliver(now)
-            self._reporter.delivered(delivery, self._programs)
-            if self._once and isinstance(delivery, GivenUp):
-                raise ConfigError(delivery.problem)
+        if self._follows_at is not None and now >= self._follows_at:
+            self._follows_at = None
+            self._reporter.follows()
+        looks = self._label is not None and self._agenda.due(now)
+        problem = self._look(self._label.value, now) if looks and self._label is not None else ""
+        delivers = self._switch.deliver_at is not None and now >= self._switch.deliver_at
+        if delivers:
+            self._deliver(now)
+        if looks or delivers:
+            lost = self._switch.keep_copy()
+            if lost is not None:
+                self._reporter.kept(lost)
+            if looks or lost:
+                self._agenda.looked(now, failed=bool(problem or lost))
+
+    def _look(self, label: str | None, now: float) -> str:
+        settled = self._switch.settle(label, now)
+        self._reporter.settled(settled)
+        self._looked = True
+        if self._once and settled.problem:
+            raise ConfigError(settled.problem)
+        return settled.problem
+
+    def _deliver(self, now: float) -> None:
+        delivery = self._switch.deliver(now)
+        self._reporter.delivered(delivery, self._programs)
+        if self._once and isinstance(delivery, GivenUp):
+            raise ConfigError(delivery.problem)

@@ -28,10 +28,11 @@ class Keep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What is at the link's place: the link's text, None where there is no link, and what readers get, if anything."""
+    """What is there: the link's text, None where there is no link; what readers of it get; and what the copy holds."""
 
     target: str | None
     content: bytes | None
+    copy: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +44,11 @@ class Plan:
     signal: bool = False
 
 
-def plan(aim: Wish | Keep, found: Found, *, good: bytes | None, told: bytes | None, copy: str) -> Plan:
+def plan(aim: Wish | Keep, found: Found, *, used: bytes | None, told: bytes | None, copy: str) -> Plan:
     """Return the steps.
 
-    `good` is the content that was last applied, which the file `copy` holds, None where nothing was yet. `told` is
-    the content that the programs are known to use, None where they cannot have read any.
+    `used` is the content that was last put in place, None where nothing was yet; `told` is the content that the
+    programs are known to use, None where they cannot have read any; `copy` is the copy's path.
 
     A wish is linked where it is, so that what Kubernetes changes in it is seen at once. When the file behind the
     link goes away or is broken in place, the link moves to the copy: programs that start then find the last good
@@ -55,13 +56,14 @@ def plan(aim: Wish | Keep, found: Found, *, good: bytes | None, told: bytes | No
     """
     match aim:
         case Wish():
-            return Plan(
-                save=None if aim.content == good else aim.content,
-                target=None if aim.target == found.target else aim.target,
-                signal=aim.content != told,
-            )
+            return Plan(target=None if aim.target == found.target else aim.target, signal=aim.content != told)
         case Keep():
-            broken = good is not None and found.content != good
-            return Plan(target=copy if broken else None)
+            if used is None or found.content == used:
+                return Plan()
+            # The link must not move to a copy that is older, or gone.
+            return Plan(
+                save=None if found.copy == used else used,
+                target=None if found.target == copy else copy,
+            )
         case _:
             assert_never(aim)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any, Protocol, assert_never
 
 from config_manager import metrics
-from config_manager.plan import Keep
 from config_manager.standing import Standing
 from config_manager.switch import Delivery, GivenUp, NotYet, Settled, Signalled
 from config_manager.watch import LabelSeen, NodeGone, Sighting, Trouble
 from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.once import Once
 from gpu_core.runtime.suite_metrics import CONFIG
 
 
@@ -40,9 +40,9 @@ class Reporter:
         self._counters = counters
         self._poster = poster
         self._label = label
-        self._config: str | None = None
+        self._troubles = self._new_troubles()
+        self._copy = Once(lambda problem: self._log.warning("the config in use cannot be copied", problem=problem))
         self._problem = ""
-        self._trouble = ""
         self._searching = False
         self.standing = Standing()
         """What is true now, for those who ask from other threads."""
@@ -64,18 +64,18 @@ class Reporter:
         """Say that the Node cannot be followed, once for each reason."""
         self._counters.add(metrics.WATCH_FAILURES)
         self.standing = replace(self.standing, trouble=trouble.problem)
-        if trouble.problem != self._trouble:
-            self._trouble = trouble.problem
-            self._log.warning("the node cannot be followed; trying again", problem=trouble.problem)
+        self._troubles(trouble.problem)
 
     def follows(self) -> None:
         """Say that the Node is followed again."""
-        self._trouble = ""
+        self._troubles = self._new_troubles()
         self.standing = replace(self.standing, trouble="")
         self._log.info("the node is followed again")
 
     def settled(self, settled: Settled) -> None:
         """Say which config is in use now, or why none or not another one."""
+        if settled.put_back and not settled.problem:
+            self._log.warning("something else had changed the link; it was put back")
         if settled.problem and settled.problem != self._problem:
             self._counters.add(metrics.REFUSED)
             self._log.warning("the config stays as it is", problem=settled.problem)
@@ -84,19 +84,28 @@ class Reporter:
         self._problem = settled.problem
         self.standing = replace(self.standing, problem=settled.problem)
         self._counters.set(metrics.AS_ASKED, float(not settled.problem))
-        if isinstance(settled.aim, Keep):
+        used = settled.in_use
+        if used is None:
             return
-        name = settled.aim.name or "(empty)"
-        self.standing = replace(self.standing, config=name, why=settled.aim.why)
-        digest = hashlib.sha256(settled.aim.content).hexdigest()
-        self._counters.replace(CONFIG, [({"name": settled.aim.name, "digest": digest}, 1.0)])
-        if settled.steps.save is not None or name != self._config or solved:
+        name = used.name or "(empty)"
+        self.standing = replace(self.standing, config=name, why=used.why)
+        digest = hashlib.sha256(used.content).hexdigest()
+        self._counters.replace(CONFIG, [({"name": used.name, "digest": digest}, 1.0)])
+        if settled.changed or solved:
+            self._log.info("config in use", config=name, why=used.why, changed=settled.signal)
+        if settled.changed:
             self._counters.add(metrics.APPLIED)
-            self._log.info("config in use", config=name, why=settled.aim.why, changed=settled.steps.signal)
-            if settled.steps.signal:
-                message = f"The GPU config {name} is in use: {settled.aim.why}."
+            if settled.signal:
+                message = f"The GPU config {name} is in use: {used.why}."
                 self._post(warning=False, reason="GpuConfigApplied", message=message)
-        self._config = name
+
+    def kept(self, problem: str) -> None:
+        """Say that the copy of the config in use cannot be kept, and its end."""
+        if self._copy(problem, topic="copy"):
+            self.standing = replace(self.standing, copy=problem)
+        elif not problem and self.standing.copy:
+            self.standing = replace(self.standing, copy="")
+            self._log.info("the config in use is copied again")
 
     def delivered(self, delivery: Delivery, programs: str) -> None:
         """Say what came of the signal."""
@@ -104,7 +113,9 @@ class Reporter:
             case Signalled():
                 self._counters.add(metrics.SIGNALS, len(delivery.pids))
                 self._log.info("signalled", program=programs, processes=list(delivery.pids))
-                self._told(f"{programs} was signalled")
+                if delivery.refused:
+                    self._log.warning("not all were signalled", problem=delivery.refused)
+                self._told(f"{programs} was signalled. {delivery.refused}".rstrip())
             case NotYet() if self._searching:
                 pass
             case NotYet():
@@ -117,6 +128,10 @@ class Reporter:
             case _:
                 assert_never(delivery)
         self._searching = isinstance(delivery, NotYet)
+
+    def _new_troubles(self) -> Once:
+        """Say each trouble once until the node is followed again, however many take turns."""
+        return Once(lambda problem: self._log.warning("the node cannot be followed; trying again", problem=problem))
 
     def _told(self, what: str) -> None:
         self.standing = replace(self.standing, signal=what)

@@ -13,7 +13,8 @@ class Standing:
     """What was last seen of the node and done about it. Texts are empty where there is nothing to tell.
 
     `node` is what the API server says about the node, None before it has said anything. `trouble` is why the node
-    cannot be followed, `problem` why what the label asks for is not in place, `signal` what came of the last signal.
+    cannot be followed, `problem` why what the label asks for is not in place, `signal` what came of the last signal,
+    `copy` why no copy of the config can be kept.
     """
 
     node: str | None = None
@@ -22,6 +23,7 @@ class Standing:
     why: str = ""
     problem: str = ""
     signal: str = ""
+    copy: str = ""
 
 
 def checks(standing: Standing) -> tuple[Check, ...]:
@@ -39,7 +41,8 @@ def checks(standing: Standing) -> tuple[Check, ...]:
         return node, Check(name="config", ok=False, reason=standing.problem.rstrip(".") + kept)
     if not standing.config:
         return node, Check(name="config", ok=False, reason="none was chosen yet")
-    return node, Check(name="config", ok=True, reason=f"{standing.config} is in use: {standing.why}")
+    without = f". {standing.copy.rstrip('.')}" if standing.copy else ""
+    return node, Check(name="config", ok=True, reason=f"{standing.config} is in use: {standing.why}{without}")
 
 
 def view(standing: Standing, *, node: str, version: str, now: float) -> ProgramView:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
-from config_manager.apply import EMPTY, config_names, copy_of, look, read_config, read_copy, take_steps
+from config_manager.apply import EMPTY, config_names, copy_of, look, read_config, save_copy, take_steps
 from config_manager.check import check
 from config_manager.choose import Chosen, ChosenEmpty, NotChosen, Rules, choose
+from config_manager.contest import Contest
 from config_manager.find import signal_programs
-from config_manager.plan import Found, Keep, Plan, Wish, plan
+from config_manager.plan import Found, Keep, Wish, plan
 from gpu_core.errors import ConfigError
 
 FIRST_RETRY = 0.5
@@ -43,25 +44,30 @@ class Task:
 class Settled:
     """What came of a look at label and files.
 
-    `problem` says why what the label asks for is not in place, and is empty when it is. `aim` is what was aimed at
-    instead: with a problem, the config that was in use before, as far as its file can still be used.
+    `in_use` is the config that this look has put in place or found there, None where it has done neither. With
+    `changed`, it has another name or content than the last one; with `signal`, the programs have to be told of it;
+    with `put_back`, somebody else had changed the link. `problem` says why what the label asks for is not in place,
+    and is empty when it is.
     """
 
-    aim: Wish | Keep
-    steps: Plan
-    problem: str
+    in_use: Wish | None
+    changed: bool = False
+    signal: bool = False
+    put_back: bool = False
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signalled:
-    """The signal went out to these processes."""
+    """The signal went out to `pids`; those that are `refused` did not get it, for lack of permission."""
 
     pids: tuple[int, ...]
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotYet:
-    """No process was found; another look follows after `pause` seconds."""
+    """No process could be signalled; another try follows after `pause` seconds."""
 
     pause: float
 
@@ -82,12 +88,15 @@ class Switch:
     def __init__(self, task: Task, *, kill: Callable[[int, int], object] = os.kill) -> None:
         self._task = task
         self._kill = kill
-        self._good = read_copy(task.link)
+        found = look(task.link)
+        self._used = found.copy
         # An init container leaves the copy of what it applied, and the programs may have read that, so it counts.
-        self._told = look(task.link).content if self._good is None else self._good
+        self._told = found.content if found.copy is None else found.copy
         self._name: str | None = None
+        self._contest = Contest()
         self._owing_since: float | None = None
         self._pause = FIRST_RETRY
+        self._starting: tuple[int, ...] = ()
         self.deliver_at: float | None = None
         """When a signal is to be sent, by the clock of `settle`; None while none is owed."""
 
@@ -98,53 +107,77 @@ class Switch:
         problem = aim.problem if isinstance(aim, Keep) else ""
         if problem:
             aim = self._as_before(found) or aim
-        copy = str(copy_of(self._task.link))
-        steps = plan(aim, found, good=self._good, told=self._told, copy=copy)
+        put_back = self._contest.found(found.target, now)
+        if put_back and found.content not in (None, self._used):
+            # The programs may have been told of what somebody else put there.
+            self._told = None
+        if self._contest.rests(now):
+            return Settled(in_use=None, problem=self._contest.problem(self._task.link))
+        steps = plan(aim, found, used=self._used, told=self._told, copy=str(copy_of(self._task.link)))
         try:
             take_steps(steps, self._task.link)
         except ConfigError as error:
-            return Settled(aim=aim, steps=steps, problem=str(error))
+            return Settled(in_use=None, problem=f"{problem} {error}".lstrip())
+        self._contest.put(found.target if steps.target is None else steps.target, now)
+        problem = problem or self._contest.problem(self._task.link)
         if isinstance(aim, Keep):
-            return Settled(aim=aim, steps=steps, problem=problem)
-        self._name = aim.name
+            return Settled(in_use=None, put_back=put_back, problem=problem)
+        changed = (aim.name, aim.content) != (self._name, self._used)
+        self._take_note(aim, now)
+        return Settled(in_use=aim, changed=changed, signal=steps.signal, put_back=put_back, problem=problem)
+
+    def _take_note(self, wish: Wish, now: float) -> None:
+        """Take note that a config is in place, and see whether the programs have to be told."""
         if not self._task.programs:
-            self._told = aim.content
-        if self._told == aim.content:
+            self._told = wish.content
+        if self._told == wish.content:
             self._owing_since = self.deliver_at = None
-        elif self._owing_since is None or self._good != aim.content:
+        elif self._owing_since is None or self._used != wish.content:
             self._owing_since = self.deliver_at = now
-            self._pause = FIRST_RETRY
-        self._good = aim.content
-        return Settled(aim=aim, steps=steps, problem=problem)
+            self._pause, self._starting = FIRST_RETRY, ()
+        self._name, self._used = wish.name, wish.content
+
+    def keep_copy(self) -> str | None:
+        """Save what is in use; return why that failed, nothing when all is well, None while it has to wait.
+
+        The copy is also what the next run takes for the config that the programs were told of, so it waits until they
+        were: what a run that is killed before left undone is made up for then, by a signal too many at worst.
+        """
+        if self._used is None or self._used != self._told:
+            return None
+        try:
+            if look(self._task.link).copy != self._used:
+                save_copy(self._used, self._task.link)
+        except ConfigError as error:
+            return str(error)
+        return ""
 
     def deliver(self, now: float) -> Delivery:
         """Send the signal that is owed. Call it when `deliver_at` has come."""
         task = self._task
-        sent = signal_programs(task.programs, task.signal, proc=task.proc, kill=self._kill)
         names = " or ".join(task.programs)
-        if sent.reached:
-            self._done()
-            return Signalled(pids=sent.reached)
-        if sent.refused:
-            self._done()
-            pids = ", ".join(map(str, sent.refused))
-            return GivenUp(
-                problem=f"There is no permission to signal {names} (process {pids}). Run as the same user or with the "
-                "capability KILL, or set --send-signal=false: the programs also notice a changed file by themselves."
+        try:
+            sent = signal_programs(
+                task.programs, task.signal, proc=task.proc, kill=self._kill, waited_for=self._starting
             )
+        except OSError as error:
+            problem = f"The processes cannot be seen in {task.proc}, so none was signalled: {error.strerror}."
+        else:
+            if sent.reached or sent.refused:
+                self._done()
+                refused = _refused(names, sent.refused)
+                return Signalled(pids=sent.reached, refused=refused) if sent.reached else GivenUp(problem=refused)
+            self._starting += sent.starting
+            problem = _none_there(names, task.patience, starting=bool(sent.starting))
         if self._owing_since is not None and now - self._owing_since >= task.patience:
             self._done()
-            return GivenUp(
-                problem=f"No process {names} was found within {task.patience:g} s, so none was signalled. Share the "
-                "process namespace of its pod and check --process-to-signal; a process that starts later reads the "
-                "new config by itself."
-            )
+            return GivenUp(problem=problem)
         pause, self._pause = self._pause, min(LONGEST_RETRY, self._pause * 2)
         self.deliver_at = now + pause
         return NotYet(pause=pause)
 
     def _done(self) -> None:
-        self._told = self._good
+        self._told = self._used
         self._owing_since = self.deliver_at = None
 
     def _aim(self, label: str | None) -> Wish | Keep:
@@ -187,3 +220,24 @@ class Switch:
             return self._wish(name, "it was in use before")
         except ConfigError:
             return None
+
+
+def _none_there(names: str, patience: float, *, starting: bool) -> str:
+    if starting:
+        return (
+            f"For {patience:g} s {names} was found only while it had just begun, so it was not signalled: it reads the "
+            "new config by itself. See why it does not stay up."
+        )
+    return (
+        f"No process {names} was found within {patience:g} s, so none was signalled. Share the process namespace of "
+        "its pod and check --process-to-signal; a process that starts later reads the new config by itself."
+    )
+
+
+def _refused(names: str, pids: tuple[int, ...]) -> str:
+    if not pids:
+        return ""
+    return (
+        f"There is no permission to signal {names} (process {', '.join(map(str, pids))}). Run as the same user or with "
+        "the capability KILL, or set --send-signal=false: the programs also notice a changed file by themselves."
+    )

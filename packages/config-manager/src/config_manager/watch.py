@@ -11,7 +11,7 @@ from gpu_cluster import NODES, ApiError, Backoff, Cluster, EventType, Unreachabl
 from gpu_core.errors import ClusterError
 
 QUICK_END = 1.0
-"""A watch that the server ends within so many seconds, without an event, counts as a failure."""
+"""A watch that ends within so many seconds counts as a failure, whatever was heard: the next one may be as short."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,17 +124,19 @@ class NodeWatch:
         if self._in_trouble:
             self._in_trouble = False
             self._report(Following())
-        heard = False
-        with stream:
-            # `stop` may have come before the stream was there to be closed.
-            if self._stopped.is_set():
-                return
-            for event in stream:
-                heard = True
+        try:
+            with stream:
+                # `stop` may have come before the stream was there to be closed.
+                if self._stopped.is_set():
+                    return
+                for event in stream:
+                    self._take(event)
+        finally:
+            self._stream = None
+            quick = self._clock() - opened < QUICK_END
+            if not quick:
                 self._backoff.reset()
-                self._take(event)
-        self._stream = None
-        if not heard and self._clock() - opened < QUICK_END and not self._stopped.is_set():
+        if quick and not self._stopped.is_set():
             raise UnreachableError("The API server ended the watch at once.", status=0)
 
     def _take(self, event: WatchEvent) -> None:
@@ -150,6 +152,8 @@ class NodeWatch:
 
     def _label_of(self, node: dict[str, Any]) -> str | None:
         labels = node["metadata"].get("labels") or {}
+        if not isinstance(labels, dict):
+            raise UnreachableError("The API server's labels of the node cannot be understood.", status=0)
         value: str | None = labels.get(self._label)
         return value
 
