@@ -3,12 +3,21 @@
 import os
 import signal
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gpu_core.errors import ProcessError
 from gpu_core.runtime.process import Completed, run
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_input_and_both_outputs() -> None:
@@ -25,6 +34,34 @@ def test_output_is_bounded_and_always_text() -> None:
     done = run(["sh", "-c", r"printf '\377'; head -c 200000 /dev/zero"], timeout=10)
     assert len(done.stdout) == 64 * 1024
     assert done.stdout[0] == "\N{REPLACEMENT CHARACTER}"
+
+
+def test_output_without_end_is_cut_while_the_program_goes_on_to_its_own() -> None:
+    done = run(["sh", "-c", "head -c 300000000 /dev/zero && echo all >&2"], timeout=60)
+    assert (done.returncode, len(done.stdout), done.stderr) == (0, 64 * 1024, "all\n")
+
+
+def test_what_goes_on_in_the_background_writes_without_waiting_and_without_being_killed(tmp_path: Path) -> None:
+    code, started = tmp_path / "code", tmp_path / "started"
+    os.mkfifo(started)
+    done = run(["sh", "-c", f"(read go < {started}; head -c 1000000 /dev/zero; echo $? > {code}) & echo x"], timeout=60)
+    assert done.stdout == "x\n"
+    started.write_text("go\n")
+    wait_until(lambda: code.exists() and code.read_text() != "")
+    # The write failed, as on a full disk; a program that is killed for writing to nobody shows 141.
+    assert code.read_text() == "1\n"
+
+
+def test_a_program_that_hangs_is_killed_with_what_it_has_started(tmp_path: Path) -> None:
+    child = tmp_path / "child"
+    with pytest.raises(ProcessError, match=r"sh did not end within 2 s and was killed\."):
+        run(["sh", "-c", f"sleep 60 & echo $! > {child}; wait"], timeout=2)
+    pid = child.read_text().strip()
+    wait_until(lambda: not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text())
+
+
+def test_input_may_be_longer_than_a_pipe_holds() -> None:
+    assert run(["wc", "-c"], timeout=60, text="x" * 300_000).stdout.strip() == "300000"
 
 
 def test_a_program_that_hangs_is_killed() -> None:
