@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,34 @@ def test_a_file_that_is_replaced_or_cut_off_is_read_from_its_beginning(log: Log)
     assert log.taken() == "fresh and longer\n"
     log.file.unlink()
     assert log.taken() == ""
+
+
+def test_what_was_left_of_a_former_file_is_a_line_of_its_own(log: Log) -> None:
+    log.add(b"one\nha")
+    assert log.taken() == "one\n"
+    fresh = log.file.with_name("fresh")
+    fresh.write_bytes(b"two\n")
+    fresh.rename(log.file)
+    assert log.taken() == "ha\ntwo\n"
+    log.add("half é".encode()[:-1])
+    log.taken()
+    log.file.write_bytes(b"cut\n")
+    assert log.taken() == "half \N{REPLACEMENT CHARACTER}\ncut\n"
+
+
+def test_a_line_without_end_is_passed_on_in_parts(log: Log) -> None:
+    log.add(b"x" * 300_000)
+    parts = log.taken().splitlines()
+    assert [len(part) for part in parts] == [65_536] * 4
+    log.add(b"x" * 100 + b"\nafter\n")
+    assert log.taken() == "x" * (300_100 - 4 * 65_536) + "\nafter\n"
+
+
+def test_the_end_takes_what_is_left_however_much_that_is(log: Log) -> None:
+    log.add(b"line\n" * 1_000_000)
+    assert log.taken(to_the_end=True) == "line\n" * 1_000_000
+
+
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(log: Log) -> None:
+    os.mkfifo(log.file)
+    assert log.taken(to_the_end=True) == ""

@@ -35,14 +35,27 @@ def read_regular(path: Path | str, *, most: int) -> bytes:
 
 def read_beginning(path: Path | str, *, most: int) -> bytes:
     """Return the first `most` bytes of a regular file, as `read_regular` does for all of it."""
+    descriptor = open_regular(path)
+    try:
+        return _read_up_to(descriptor, most)
+    finally:
+        os.close(descriptor)
+
+
+def open_regular(path: Path | str) -> int:
+    """Open a regular file, or /dev/null, for reading and return its descriptor, which the caller closes.
+
+    Waits for nobody, as `read_regular`. Raises OSError.
+    """
     # Looked at first, since opening alone does something to some devices; once it is open, since it may be another.
     _check_regular(os.stat(path), path)  # noqa: PTH116  Names are often texts here.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         _check_regular(os.fstat(descriptor), path)
-        return _read_up_to(descriptor, most)
-    finally:
+    except BaseException:
         os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _check_regular(found: os.stat_result, path: Path | str) -> None:
