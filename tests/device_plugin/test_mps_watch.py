@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import queue
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -144,6 +145,15 @@ def test_a_daemon_that_starts_while_it_is_asked_is_not_taken_for_one_without_mar
     assert watched.watch.ready(GPU) == (
         "Waiting for the MPS control daemon: it divides GPUs into 2 parts, but the config asks for 4"
     )
+
+
+def test_pipes_in_the_place_of_marks_are_not_waited_for(make_watched: MakeWatched) -> None:
+    watched = make_watched()
+    watched.start_daemon()
+    os.mkfifo(watched.root.started(GPU))
+    os.mkfifo(watched.root.ready)
+    watched.watch.follow((PLAN,))
+    assert watched.watch.ready(GPU) == "Waiting for the MPS control daemon: it is starting"
 
 
 def test_a_readiness_file_for_something_else_is_waited_out(make_watched: MakeWatched) -> None:

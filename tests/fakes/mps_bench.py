@@ -19,19 +19,29 @@ import yaml
 from fakes.mps_tools import MpsTools, is_running
 from gpu_core.config.load import load
 from gpu_core.config.programs import MPS_CONTROL_DAEMON
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.mps import DaemonPlan, MpsRoot, SharedGpu
 from gpu_core.runtime.counters import Counters, Metric
+from gpu_core.runtime.events import EventQueue, Stop
 from gpu_core.runtime.logs import configure
-from gpu_core.runtime.process import Completed, run
+from gpu_core.runtime.process import Completed
 from gpu_core.runtime.supervise import Actions
 from mps_control_daemon.app import App
 from mps_control_daemon.commands import Command
-from mps_control_daemon.daemon import Machine
 from mps_control_daemon.hardware import opener
+from mps_control_daemon.interruption import Interrupting, Interruption
+from mps_control_daemon.machine import Grace, Machine, Run, running_commands
 
 PROGRAM = Path(sys.executable).parent / "mps-control-daemon"
 IDLE = Actions()
 RELOAD = Actions(reload=("SIGHUP",))
+LONG = 1000.0
+"""Seconds that is waited for what does not hang: longer than a test may take."""
+HANGING = 0.2
+"""Seconds that is waited for one that does."""
+PATIENT = Grace(quit=LONG, terminate=LONG, give_up=LONG, restore=LONG)
+HASTY = Grace(quit=HANGING, terminate=2 * HANGING, give_up=LONG, restore=LONG)
+"""For daemons that do not end by themselves; what SIGKILL ends may take long on a busy machine."""
 NODE = """
 gpus:
   - {name: NVIDIA L40S, uuid: GPU-0, memory: 40000, compute_capability: "8.9"}
@@ -96,9 +106,12 @@ class Bench:
         self.configure(config or sharing())
         self.counters = Counters()
         self.output = ""
-        # Seconds; a busy machine must not be taken for a daemon that hangs.
-        self.timeout = 30.0
-        self.patience = 30.0
+        # A busy machine must not be taken for a daemon that hangs.
+        self.grace = PATIENT
+        # Which commands are known to hang: only for these it would be a pity to wait long.
+        self.hangs: Callable[[Command], bool] = lambda _: False
+        self.interruption = Interruption()
+        self.threads = DriverThreads(deadline=LONG)
 
     def configure(self, config: dict[str, Any] | str) -> None:
         self.config_file.write_text(config if isinstance(config, str) else yaml.safe_dump(config))
@@ -115,10 +128,13 @@ class Bench:
             ],
             {},
         )
-        machine = Machine(run=self._run, patience=self.patience, sys=self.directory / "no-sys")
+        self.interruption, self.threads = Interruption(), DriverThreads(deadline=LONG)
+        machine = Machine(
+            run=self._running(), interruption=self.interruption, grace=self.grace, sys=self.directory / "no-sys"
+        )
         return App(
             loaded,
-            opener(loaded.settings),
+            opener(loaded.settings, self.threads),
             machine,
             counters=self.counters,
             write=self._write,
@@ -129,6 +145,10 @@ class Bench:
         """Let something happen to the simulated node."""
         with self.happenings.open("a") as stream:
             stream.write(line + "\n")
+
+    def tell_to_end(self) -> None:
+        """Do what a signal does, except to put the event."""
+        Interrupting(EventQueue(), self.interruption.tell, self.threads.abandon).put(Stop("SIGTERM"))
 
     def after(self, seconds: float) -> None:
         self.time += seconds
@@ -146,9 +166,13 @@ class Bench:
     def count(self, metric: Metric) -> float:
         return sum(sample.value for sample in self.counters.snapshot() if sample.metric == metric)
 
-    def _run(self, command: Command) -> Completed:
-        env = None if command.environment is None else dict(command.environment)
-        return run(command.argv, timeout=self.timeout, env=env, text=command.input)
+    def _running(self) -> Run:
+        run = running_commands(self.interruption)
+
+        def run_patiently(command: Command, _within: float) -> Completed:
+            return run(command, HANGING if self.hangs(command) else LONG)
+
+        return run_patiently
 
     def _write(self, text: str) -> None:
         self.output += text

@@ -73,6 +73,12 @@ class MpsTools:
         told = [entry for entry in self.journal if "line" in entry and f"/{resource}" in entry["pipe"]]
         return [entry["line"] for entry in told if not entry["line"].startswith("get_")]
 
+    @property
+    def hanging(self) -> list[str]:
+        """The UUIDs for which nvidia-smi has begun to hang."""
+        file = self.directory / "smi-hangs"
+        return file.read_text("utf-8").split() if file.exists() else []
+
     def remove(self, name: str) -> None:
         """Take a program away."""
         (self.directory / name).unlink()

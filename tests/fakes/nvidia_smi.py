@@ -1,13 +1,16 @@
 """Stands for `nvidia-smi` as far as compute modes go.
 
 Written into a directory of PATH by `fakes.mps_tools`. The modes of the GPUs stand in the file `compute-modes` beside
-it; the file `smi-mode` says `healthy`, `failing`, or `mute` for one that does not tell modes.
+it; the file `smi-mode` says `healthy`, `failing`, `mute` for one that does not tell modes, `hanging` for one that does
+not end, or `hanging on UUID` for one GPU only. Several may run at the same time.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -19,6 +22,16 @@ def main() -> int:
     if behaviour == "failing":
         sys.stderr.write("Unable to determine the device handle for GPU: GPU is lost.\n")
         return 15
+    if behaviour == "hanging" or behaviour == f"hanging on {sys.argv[2]}":
+        with (HERE / "smi-hangs").open("a") as hangs:
+            hangs.write(f"{sys.argv[2]}\n")
+        time.sleep(120)
+    with (HERE / "smi-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return answer(behaviour)
+
+
+def answer(behaviour: str) -> int:
     file = HERE / "compute-modes"
     modes = json.loads(file.read_text("utf-8"))
     match sys.argv[1:]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fakes.mps_bench import IDLE, LIMITS, PLAN, RELOAD, Bench, eventually, kill, sharing, two_resources
+from fakes.mps_bench import HASTY, IDLE, LIMITS, PLAN, RELOAD, Bench, eventually, kill, sharing, two_resources
 from fakes.mps_tools import MpsTools, is_running
 from gpu_core.mps import digest
 from mps_control_daemon.metrics import CONFIG_LOADS, DEATHS, UP
@@ -43,7 +43,7 @@ def test_a_daemon_that_was_killed_is_started_again_with_its_limits(bench: Bench,
 
 def test_a_server_that_outlives_its_daemon_does_not_keep_the_gpu(bench: Bench, tools: MpsTools) -> None:
     tools.control("serving")
-    bench.patience = 0.1
+    bench.grace = HASTY
     app = bench.start()
     app.act(IDLE)
     daemon, server = tools.pids

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fakes.mps_bench import IDLE, RELOAD, Bench, sharing, two_resources
+from fakes.mps_bench import HASTY, IDLE, RELOAD, Bench, sharing, two_resources
 from fakes.mps_tools import MpsTools, is_running
 from gpu_core.errors import SuiteError
+from mps_control_daemon.commands import Command
 from mps_control_daemon.metrics import DEATHS, START_FAILURES, UP
 
 
@@ -118,13 +119,21 @@ def test_a_failed_start_leaves_nothing_running_and_is_tried_again_after_30_secon
     assert bench.count(UP) == 1.0
 
 
-@pytest.mark.parametrize(("mode", "patience"), [("stuck", 0.05), ("hanging", 0.05)])
-def test_a_control_program_that_hangs_is_given_up(bench: Bench, tools: MpsTools, mode: str, patience: float) -> None:
+@pytest.mark.parametrize(
+    ("mode", "hangs"),
+    [
+        pytest.param("stuck", lambda command: command.argv[1:] == ("-d",), id="when it is to start a daemon"),
+        pytest.param("hanging", lambda command: command.input is not None, id="when it is asked"),
+    ],
+)
+def test_a_control_program_that_hangs_is_given_up(
+    bench: Bench, tools: MpsTools, mode: str, hangs: Callable[[Command], bool]
+) -> None:
     tools.control(mode)
-    bench.timeout, bench.patience = 0.5, patience
+    bench.hangs, bench.grace = hangs, HASTY
     bench.start().act(IDLE)
     (error,) = bench.logged(level="error")
-    assert "nvidia-cuda-mps-control did not end within 0.5 s and was killed" in error["reason"]
+    assert "nvidia-cuda-mps-control did not end within 0.2 s and was killed" in error["reason"]
     assert not any(map(is_running, tools.pids))
 
 
@@ -168,16 +177,15 @@ def test_a_daemon_that_stops_answering_is_given_up_after_three_questions(bench: 
 
 
 def test_a_daemon_that_hangs_is_replaced(bench: Bench, tools: MpsTools) -> None:
-    bench.patience = 0.05
+    bench.grace = HASTY
     app = bench.start()
     app.act(IDLE)
     os.kill(tools.pids[0], signal.SIGSTOP)
-    bench.timeout = 0.1
+    bench.hangs = lambda _: is_running(tools.pids[0])
     for _ in range(3):
         bench.after(10)
         app.act(IDLE)
     assert "nvidia-cuda-mps-control did not end within" in bench.logged(level="error")[0]["reason"]
-    bench.timeout = 1.5
     bench.after(1)
     app.act(IDLE)
     assert [is_running(pid) for pid in tools.pids] == [False, True]
@@ -198,7 +206,7 @@ def test_a_daemon_that_is_left_behind_and_cannot_be_ended_is_told_of(bench: Benc
     # As if neither its number nor its answers led anywhere.
     (Path(bench.root.pipe("nvidia.com/gpu")) / "nvidia-cuda-mps-control.pid").write_text("1\n")
     tools.control("deaf")
-    bench.patience = 0.1
+    bench.grace = HASTY
     bench.configure("version: v1\n")
     bench.start().act(IDLE)
     (error,) = bench.logged(level="error")

@@ -10,7 +10,9 @@ from pathlib import Path
 from device_plugin.mps import Seen, obstacle, unusable
 from gpu_core.errors import ProcessError
 from gpu_core.mps import CONTROL, HEALTH_QUESTION, DaemonPlan, MpsRoot, digest, illness
+from gpu_core.mps.marks import MOST
 from gpu_core.runtime.config_file import DirectoriesWatch
+from gpu_core.runtime.files import read_regular
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.process import run
 
@@ -159,6 +161,6 @@ class MpsWatch:
 def _text(path: Path) -> str | None:
     """Return what a file holds, trimmed; None for a file that is missing or cannot be read."""
     try:
-        return path.read_text("utf-8").strip()
+        return read_regular(path, most=MOST).decode().strip()
     except (OSError, ValueError):
         return None

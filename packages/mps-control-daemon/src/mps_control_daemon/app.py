@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,14 +26,13 @@ from gpu_core.runtime.once import Once
 from gpu_core.runtime.operation import count_config
 from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Check
-from gpu_core.runtime.process import Completed
-from gpu_core.runtime.process import run as run_process
 from gpu_core.runtime.supervise import Actions
-from mps_control_daemon.commands import Command
-from mps_control_daemon.daemon import Machine
 from mps_control_daemon.fleet import Fleet
 from mps_control_daemon.hardware import Hardware, Open
+from mps_control_daemon.interruption import ToldToEndError
+from mps_control_daemon.machine import Machine
 from mps_control_daemon.metrics import CONFIG_LOADS, READ_FAILURES
+from mps_control_daemon.output import Output
 
 LOOK = 1.0
 """Seconds between two looks at the daemons' processes and logs."""
@@ -44,15 +43,11 @@ RESCAN = 60.0
 _GPUS = "GPUs"
 """What is said of the node's GPUs; the last of it is shown to probes."""
 
-_COMMAND_TIMEOUT = 10.0
+_LAST_LINES = 0.5
+"""Seconds that the last lines of the daemons have to be read."""
+
 _FIRST_PAUSE = 1.0
 _DOUBLINGS = 6
-
-
-def run_command(command: Command) -> Completed:
-    """Run a command to its end. Raises ProcessError when that is impossible or takes longer than ten seconds."""
-    env = None if command.environment is None else dict(command.environment)
-    return run_process(command.argv, timeout=_COMMAND_TIMEOUT, env=env, text=command.input)
 
 
 @contextmanager
@@ -61,7 +56,9 @@ def running(
 ) -> Iterator[App]:
     """Give an app with its watches, and leave nothing running behind. Raises SuiteError."""
     with ExitStack() as stack:
-        app = App(loaded, open_, machine, counters=counters)
+        output = Output(_to_stdout)
+        stack.callback(output.flush, _LAST_LINES)
+        app = App(loaded, open_, machine, counters=counters, write=output.put)
         stack.callback(app.stop)
         if loaded.settings.config_file:
             reload = Reload("the config file has changed")
@@ -85,7 +82,7 @@ class App:
         machine: Machine,
         *,
         counters: Counters,
-        write: Callable[[str], object] | None = None,
+        write: Callable[[str], object],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._counters = counters
@@ -95,7 +92,8 @@ class App:
         if not Path(root.path).is_dir():
             raise MpsError(f"{root.path} is no directory. Mount the host's MPS directory there.")
         clear_up((Path(root.path), *Path(root.path).glob("*/*")), self._log.info)
-        self._fleet = Fleet(root, machine, write=write or _to_stdout, counters=counters, clock=clock)
+        self._fleet = Fleet(root, machine, write=write, counters=counters, clock=clock)
+        self._interruption = machine.interruption
         self._hardware = Hardware(open_)
         self._loaded = loaded
         # What is to be used as soon as the GPUs can be read.
@@ -111,6 +109,13 @@ class App:
         if actions.stop:
             self._log.info("Stopping", reason=", ".join(actions.stop))
             return None
+        try:
+            return self._act(actions)
+        except ToldToEndError:
+            # What it is told by is about to come.
+            return 0.0
+
+    def _act(self, actions: Actions) -> float | None:
         if actions.reload:
             self._reload(actions.reload)
         if actions.rescan or self._clock() >= self._due:
@@ -139,7 +144,8 @@ class App:
         return (Check(name="MPS", ok=ok, reason=reason),)
 
     def stop(self) -> None:
-        """Stop every daemon."""
+        """Stop every daemon, whatever was going on; nothing interrupts that."""
+        self._interruption.begin_end()
         self._fleet.stop()
 
     def _reload(self, reasons: tuple[str, ...]) -> None:
@@ -239,6 +245,7 @@ class App:
             self._once(f"The MPS control daemons stay as they are: {error}", topic=_GPUS)
 
 
-def _to_stdout(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
+def _to_stdout(data: bytes) -> None:
+    # Past Python's own buffer: a thread that is stuck in it would keep the program from ending.
+    while data:
+        data = data[os.write(1, data) :]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from gpu_core.errors import MpsError, SuiteError
-from gpu_core.runtime.files import write_atomically
+from gpu_core.runtime.files import read_regular, write_atomically
 from gpu_core.runtime.process import Completed
 from mps_control_daemon.commands import (
     DEFAULT,
@@ -20,15 +21,18 @@ from mps_control_daemon.commands import (
     query_compute_mode,
     set_compute_mode,
 )
-from mps_control_daemon.daemon import Run
+from mps_control_daemon.machine import COMMAND, Machine
+
+_MOST = 1 << 20
+"""Bytes; some 60 are written down for each GPU."""
 
 
 class ComputeModes:
     """The compute modes that GPUs had before we changed them, kept in a file."""
 
-    def __init__(self, file: Path, run: Run, warn: Callable[[str], object]) -> None:
+    def __init__(self, file: Path, machine: Machine, warn: Callable[[str], object]) -> None:
         self._file = file
-        self._run = run
+        self._machine = machine
         self._warn = warn
         self._found = _read(file)
 
@@ -42,34 +46,42 @@ class ComputeModes:
         for uuid in uuids:
             self._set(uuid, EXCLUSIVE_PROCESS)
 
-    def restore(self, uuids: Iterable[str] | None = None) -> None:
-        """Give these GPUs, or all of them, the mode back that they had; a GPU that fails is warned of."""
-        for uuid in tuple(self._found) if uuids is None else tuple(uuids):
-            mode = self._found.get(uuid)
-            if mode is None:
-                continue
+    def restore(self, uuids: Iterable[str]) -> None:
+        """Give these GPUs the mode back that they had, all at once; those that fail are warned of.
+
+        A GPU that does not answer must not keep the others waiting.
+        """
+        within = self._machine.grace.restore
+        modes = {uuid: self._found[uuid] for uuid in uuids if uuid in self._found}
+        jobs = {uuid: partial(self._set, uuid, mode, within) for uuid, mode in modes.items()}
+        # The commands end by themselves; this is for one that cannot even be killed.
+        failures = self._machine.interruption.together(jobs, within=within + 2)
+        restored = modes.keys() - failures.keys()
+        for uuid in restored:
+            del self._found[uuid]
+        if restored:
             try:
-                self._set(uuid, mode)
-                del self._found[uuid]
                 self._write()
             except SuiteError as error:
-                # It stays written down, so that the next stop or start tries again.
-                self._warn(f"The compute mode of {uuid} was not restored to {mode}: {error}")
+                self._warn(f"That compute modes were restored cannot be noted, so they will be again: {error}")
+        for uuid, failure in sorted(failures.items()):
+            # It stays written down, so that the next stop or start tries again.
+            self._warn(f"The compute mode of {uuid} was not restored to {modes[uuid]}: {failure}")
 
     def left_over(self, uuids: Iterable[str]) -> tuple[str, ...]:
         """Return the GPUs whose mode was changed, perhaps by an earlier run, and that are not among these."""
         return tuple(sorted(set(self._found) - set(uuids)))
 
     def _ask(self, uuid: str) -> str:
-        done = self._run(query_compute_mode(uuid))
+        done = self._machine.run(query_compute_mode(uuid), COMMAND)
         mode = compute_mode(done.stdout) if done.returncode == 0 else None
         if mode is None:
             self._warn(f"The compute mode of {uuid} is unknown, so it will become {DEFAULT} again: {_said(done)}")
             return DEFAULT
         return mode
 
-    def _set(self, uuid: str, mode: str) -> None:
-        done = self._run(set_compute_mode(uuid, mode))
+    def _set(self, uuid: str, mode: str, within: float = COMMAND) -> None:
+        done = self._machine.run(set_compute_mode(uuid, mode), within)
         if done.returncode != 0:
             raise MpsError(f"nvidia-smi could not set the compute mode of {uuid} to {mode}: {_said(done)}")
 
@@ -86,7 +98,7 @@ class ComputeModes:
 def _read(file: Path) -> dict[str, str]:
     """Return what was written down; a file that cannot be understood says nothing."""
     try:
-        found = json.loads(file.read_text("utf-8"))
+        found = json.loads(read_regular(file, most=_MOST))
     except (OSError, ValueError):
         return {}
     if not isinstance(found, dict):

@@ -13,31 +13,12 @@ from pathlib import Path
 
 from gpu_core.errors import MpsError, SuiteError
 from gpu_core.mps import HEALTH_QUESTION, STARTING, DaemonPlan, MpsRoot, illness, refusal, shortcomings
-from gpu_core.mps.marks import read, written
-from gpu_core.runtime.files import write_atomically
-from gpu_core.runtime.process import Completed
+from gpu_core.mps.marks import MOST, read, written
+from gpu_core.runtime.files import read_regular, write_atomically
 from mps_control_daemon.commands import Command, ask_daemon, limit_lines, start_daemon
+from mps_control_daemon.machine import COMMAND, Machine
 from mps_control_daemon.processes import PID_FILE, control_daemon, servers
 from mps_control_daemon.selinux import relabel
-
-Run = Callable[[Command], Completed]
-"""Runs a command to its end; raises ProcessError when that is impossible or takes too long."""
-
-_LOOK = 0.05
-"""Seconds between two looks at a process that is to end."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
-    """What a daemon's life depends on: how commands are run, and where the kernel's files are.
-
-    `patience` is how many seconds a daemon has to end after it was asked to, and again after each signal.
-    """
-
-    run: Run
-    patience: float = 5.0
-    sys: Path = Path("/sys")
-    proc: Path = Path("/proc")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +37,7 @@ class ControlDaemon:
     def adopt(self, plan: DaemonPlan) -> DaemonPlan | None:
         """Return the plan of a daemon that runs since before a crash of ours, if it serves what `plan` asks for."""
         try:
-            running = read(self._mark.read_text("utf-8"))
+            running = read(read_regular(self._mark, most=MOST).decode())
         except (OSError, ValueError):
             return None
         if running is None or shortcomings(running, plan) or self.illness() is not None:
@@ -88,10 +69,10 @@ class ControlDaemon:
                 self.stop()
             raise
 
-    def illness(self) -> str | None:
-        """Ask the daemon a question; return what is wrong with it, None when nothing is."""
+    def illness(self, *, within: float = COMMAND) -> str | None:
+        """Ask the daemon a question, for so many seconds; return what is wrong with it, None when nothing is."""
         try:
-            answer = self.machine.run(ask_daemon(self.resource, self.root, HEALTH_QUESTION))
+            answer = self.machine.run(ask_daemon(self.resource, self.root, HEALTH_QUESTION), within)
         except SuiteError as error:
             return f"it does not answer: {str(error).rstrip('.')}"
         return illness(answer.returncode, answer.stdout, answer.stderr)
@@ -101,9 +82,9 @@ class ControlDaemon:
         return (self._pipe / PID_FILE).exists() and control_daemon(self._pipe, self.machine.proc) is None
 
     def stop(self) -> None:
-        """End the daemon: ask it to quit, wait, then end its process; remove its mark.
+        """End the daemon: ask it to quit, wait, then end its process, as long as the machine's grace; remove its mark.
 
-        Raises MpsError when it does not end.
+        Several daemons may be stopped at the same time, by a thread each. Raises MpsError when it does not end.
         """
         if self._pipe.is_dir():
             self._quit()
@@ -125,39 +106,46 @@ class ControlDaemon:
         return Path(self.root.started(self.resource))
 
     def _quit(self) -> None:
+        grace, asked = self.machine.grace, time.monotonic()
         pid = control_daemon(self._pipe, self.machine.proc)
         try:
-            answer = self.machine.run(ask_daemon(self.resource, self.root, "quit"))
+            answer = self.machine.run(ask_daemon(self.resource, self.root, "quit"), grace.quit)
             answered = refusal(answer.returncode, answer.stdout, answer.stderr) is None
         except SuiteError:
             # A daemon that cannot be asked is ended all the same.
             answered = False
-        if pid is not None:
-            self._end(lambda: [pid] if control_daemon(self._pipe, self.machine.proc) == pid else [])
-        elif answered and not _comes_true(lambda: self.illness() is not None, self.machine.patience):
+        if pid is None and answered and not self._falls_silent(asked + grace.quit):
             raise MpsError(
                 f"The MPS control daemon of {self.resource} does not quit, and which process it is, is unknown."
             )
-        # Servers whose daemon was killed would keep the GPUs for themselves.
-        self._end(lambda: servers(self._pipe, self.machine.proc))
-
-    def _end(self, alive: Callable[[], list[int] | tuple[int, ...]]) -> None:
-        """Wait for processes to end by themselves, then make them."""
-        patience = self.machine.patience
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            if _comes_true(lambda: not alive(), patience):
+        for number, until in ((signal.SIGTERM, grace.quit), (signal.SIGKILL, grace.terminate)):
+            if self._wait(lambda: not self._alive(pid), until=asked + until):
                 return
-            for pid in alive():
+            for process in (*self._alive(pid), *servers(self._pipe, self.machine.proc)):
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, number)
-        if _comes_true(lambda: not alive(), patience):
-            return
-        raise MpsError(
-            f"MPS processes of {self.resource} do not end: {', '.join(map(str, alive()))}. Look at them on the node."
-        )
+                    os.kill(process, number)
+        if not self._wait(lambda: not self._alive(pid), until=asked + grace.give_up):
+            alive = ", ".join(map(str, self._alive(pid)))
+            raise MpsError(f"MPS processes of {self.resource} do not end: {alive}. Look at them on the node.")
+
+    def _falls_silent(self, until: float) -> bool:
+        within = max(0.0, until - time.monotonic())
+        return self._wait(lambda: self.illness(within=within) is not None, until=until)
+
+    def _alive(self, pid: int | None) -> tuple[int, ...]:
+        """Return the control daemon while it runs; once it has ended, servers that it has left.
+
+        Those whose daemon was killed would keep the GPUs for themselves.
+        """
+        if pid is not None and control_daemon(self._pipe, self.machine.proc) == pid:
+            return (pid,)
+        return servers(self._pipe, self.machine.proc)
+
+    def _wait(self, condition: Callable[[], bool], *, until: float) -> bool:
+        return self.machine.interruption.wait_for(condition, until=until)
 
     def _run(self, command: Command, failure: str) -> None:
-        done = self.machine.run(command)
+        done = self.machine.run(command, COMMAND)
         refused = refusal(done.returncode, done.stdout, done.stderr)
         if refused is not None:
             raise MpsError(f"The MPS control daemon of {self.resource} {failure}: {refused}.")
@@ -176,13 +164,3 @@ def _make_directory(directory: Path) -> None:
         raise MpsError(
             f"{directory} cannot be created: {error.strerror}. Mount the MPS root there, writable."
         ) from error
-
-
-def _comes_true(condition: Callable[[], bool], seconds: float) -> bool:
-    """Wait at most so long for a condition."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(_LOOK)
-    return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from gpu_core.runtime.files import write_atomically
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.probes import Check
 from mps_control_daemon.compute_mode import ComputeModes
-from mps_control_daemon.daemon import ControlDaemon, Machine
+from mps_control_daemon.daemon import ControlDaemon
+from mps_control_daemon.machine import Machine
 from mps_control_daemon.supervised import Supervised
 
 
@@ -35,7 +36,7 @@ class Fleet:
         self._counters = counters
         self._clock = clock
         self._log = get_logger()
-        self._modes = ComputeModes(Path(root.compute_modes), machine.run, self._log.warning)
+        self._modes = ComputeModes(Path(root.compute_modes), machine, self._log.warning)
         self._daemons: dict[str, Supervised] = {}
         self._plans: tuple[DaemonPlan, ...] | None = None
         self._said: str | None = None
@@ -68,7 +69,7 @@ class Fleet:
             self._unready()
         for name, reason in sorted({**gone, **changed}.items()):
             self._log.info("Stopping an MPS control daemon", resource=name, reason=reason)
-            self._daemons.pop(name).stop()
+        self._end(sorted({**gone, **changed}))
         if self._plans is None:
             self._clear_up(wanted)
         self._plans = plans
@@ -88,27 +89,41 @@ class Fleet:
             self._unready()
 
     def stop(self) -> None:
-        """Stop every daemon."""
+        """Stop every daemon; the readiness file goes before."""
         try:
             self._unready()
         except MpsError as error:
             self._log.error("The readiness file is left behind", reason=str(error))
-        for _, daemon in sorted(self._daemons.items()):
-            daemon.stop()
-        self._daemons = {}
+        self._end(sorted(self._daemons))
+
+    def _end(self, names: Sequence[str]) -> None:
+        """End daemons, all at once, and give their GPUs back as they were found; what fails is logged.
+
+        The program may be told to end meanwhile: then they are still there, to be ended with the others.
+        """
+        failures = self._stop_together({name: self._daemons[name].daemon for name in names})
+        self._modes.restore(uuid for name in names for uuid in self._daemons[name].uuids)
+        for name in names:
+            self._daemons.pop(name).ended(failures.get(name))
+
+    def _stop_together(self, daemons: Mapping[str, ControlDaemon]) -> Mapping[str, SuiteError]:
+        jobs = {name: daemon.stop for name, daemon in daemons.items()}
+        # They end by themselves; this is for what cannot even be looked at.
+        return self._machine.interruption.together(jobs, within=self._machine.grace.give_up + 1)
 
     def _clear_up(self, wanted: Mapping[str, DaemonPlan]) -> None:
         """End what an earlier run of ours left behind and is not wanted any more."""
-        for mark in sorted(Path(self._root.path).glob("*/*/.started")):
-            resource = "/".join(mark.parts[-3:-1])
-            if resource not in wanted:
-                self._log.info("Stopping an MPS control daemon that was left behind", resource=resource)
-                daemon = self._daemon(resource)
-                try:
-                    daemon.stop()
-                    daemon.remove_logs()
-                except SuiteError as error:
-                    self._log.error("The MPS control daemon was not stopped", resource=resource, reason=str(error))
+        marked = {"/".join(mark.parts[-3:-1]) for mark in Path(self._root.path).glob("*/*/.started")}
+        daemons = {resource: self._daemon(resource) for resource in sorted(marked - wanted.keys())}
+        for resource in daemons:
+            self._log.info("Stopping an MPS control daemon that was left behind", resource=resource)
+        failures = self._stop_together(daemons)
+        for resource, daemon in daemons.items():
+            if resource in failures:
+                reason = str(failures[resource])
+                self._log.error("The MPS control daemon was not stopped", resource=resource, reason=reason)
+            else:
+                daemon.remove_logs()
         uuids = {uuid for plan in wanted.values() for uuid in plan.uuids}
         self._modes.restore(self._modes.left_over(uuids))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from gpu_core.mps import CONTROL
+from gpu_core.runtime.files import read_regular
 
 SERVER = "nvidia-cuda-mps-server"
 """The program that a control daemon starts when its first client comes."""
@@ -12,13 +13,16 @@ SERVER = "nvidia-cuda-mps-server"
 PID_FILE = "nvidia-cuda-mps-control.pid"
 """Into this file of its pipe directory a control daemon writes its process number."""
 
+_MOST_DIGITS = 64
+"""Bytes of a process number, however it is filled up."""
+
 _PIPE_VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
 
 
 def control_daemon(pipe: Path, proc: Path) -> int | None:
     """Return the process of the control daemon that works in a pipe directory, if it runs. `proc` is /proc."""
     try:
-        pid = int((pipe / PID_FILE).read_text("ascii"))
+        pid = int(read_regular(pipe / PID_FILE, most=_MOST_DIGITS))
     except (OSError, ValueError):
         return None
     return pid if _runs(proc / str(pid), CONTROL) else None

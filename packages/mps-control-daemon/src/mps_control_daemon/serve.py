@@ -7,6 +7,7 @@ import time
 from gpu_core.config.dump import config_text
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import MpsSettings
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.build import version
 from gpu_core.runtime.counters import Counters
@@ -16,9 +17,10 @@ from gpu_core.runtime.operation import Operation, config_name, operated
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
 from gpu_core.runtime.supervise import supervise
-from mps_control_daemon.app import App, run_command, running
-from mps_control_daemon.daemon import Machine
+from mps_control_daemon.app import App, running
 from mps_control_daemon.hardware import opener
+from mps_control_daemon.interruption import Interrupting, Interruption
+from mps_control_daemon.machine import Machine, running_commands
 
 _ENDS_WITHIN = 25.0
 """Seconds from a signal to the end at the latest: daemons are asked to quit first, and kubelets give us 30 seconds."""
@@ -29,9 +31,11 @@ def run(loaded: Loaded[MpsSettings]) -> int:
     settings = loaded.settings
     configure_by(settings)
     events, counters, pulse = EventQueue(), Counters(), Pulse(time.monotonic)
+    interruption, threads = Interruption(), DriverThreads()
+    machine = Machine(run=running_commands(interruption), interruption=interruption)
     with (
-        signals_to(events, within=_ENDS_WITHIN),
-        running(loaded, opener(settings), Machine(run=run_command), events, counters) as app,
+        signals_to(Interrupting(events, interruption.tell, threads.abandon), within=_ENDS_WITHIN),
+        running(loaded, opener(settings, threads), machine, events, counters) as app,
         operated(settings.metrics_address, operation(app, counters, pulse)),
     ):
         supervise(events, app.act, pulse=pulse)

@@ -35,7 +35,7 @@ class Supervised:
         self.running: DaemonPlan | None = None
         self.reason = "it is not started yet"
         self._wanted = wanted
-        self._daemon = daemon
+        self.daemon = daemon
         self._modes = modes
         self._write = write
         self._counters = counters
@@ -61,36 +61,37 @@ class Supervised:
         if self.running is None:
             if self._pace.is_due(self._clock()):
                 self._start()
-        elif self._daemon.has_died():
+        elif self.daemon.has_died():
             self._give_up("its process has ended")
         elif self._pace.is_due(self._clock()):
             self._ask()
-        self._counters.set(UP, float(self.ready), resource=self._daemon.resource)
+        self._counters.set(UP, float(self.ready), resource=self.daemon.resource)
 
-    def stop(self) -> None:
-        """End the daemon and give its GPUs back as they were found; a failure is logged."""
-        uuids = self._wanted.uuids if self.running is None else self.running.uuids
+    @property
+    def uuids(self) -> tuple[str, ...]:
+        """The GPUs that it runs with, or is to run with."""
+        return self._wanted.uuids if self.running is None else self.running.uuids
+
+    def ended(self, failure: SuiteError | None) -> None:
+        """Take note that the daemon was stopped, or was not."""
         self.running = None
-        try:
-            self._daemon.stop()
-        except SuiteError as error:
-            self._log.error("The MPS control daemon was not stopped", reason=str(error))
+        if failure is not None:
+            self._log.error("The MPS control daemon was not stopped", reason=str(failure))
         else:
             self._log.info("The MPS control daemon is stopped")
         self._tail.forward(to_the_end=True)
-        self._daemon.remove_logs()
-        self._modes.restore(uuids)
-        self._counters.set(UP, 0.0, resource=self._daemon.resource)
+        self.daemon.remove_logs()
+        self._counters.set(UP, 0.0, resource=self.daemon.resource)
 
     def _start(self) -> None:
         plan = self._wanted
-        self._tail = LogTail(self._daemon.log, self._write)
+        self._tail = LogTail(self.daemon.log, self._write)
         try:
-            self.running = self._daemon.adopt(plan)
+            self.running = self.daemon.adopt(plan)
             adopted = self.running is not None
             if not adopted:
                 self._modes.make_exclusive(plan.uuids)
-                self._daemon.start(plan)
+                self.daemon.start(plan)
                 self.running = plan
         except SuiteError as error:
             self._modes.restore(plan.uuids)
@@ -109,7 +110,7 @@ class Supervised:
         self._log.info(message, devices=list(plan.uuids), replicas=plan.replicas)
 
     def _ask(self) -> None:
-        ill = self._daemon.illness()
+        ill = self.daemon.illness()
         now = self._clock()
         if ill is None:
             self._pace = self._pace.answered(now)
@@ -123,7 +124,7 @@ class Supervised:
             self._give_up(ill)
 
     def _give_up(self, reason: str) -> None:
-        self._counters.add(DEATHS, resource=self._daemon.resource)
+        self._counters.add(DEATHS, resource=self.daemon.resource)
         self._tail.forward()
         self.running = None
         self.reason = f"it is lost, and another one will be started: {reason}"

@@ -17,6 +17,9 @@ from gpu_core.mps.plan import DaemonPlan, SharedGpu
 STARTING = "starting"
 """The mark of a daemon that has yet to be given its limits."""
 
+MOST = 1 << 20
+"""Bytes that are read of a mark or the readiness file; a mark has some 80 for each GPU."""
+
 
 def digest(plans: Iterable[DaemonPlan]) -> str:
     """Return a text that is equal exactly for equal plans."""
