@@ -9,6 +9,7 @@ from typing import Any
 
 from gpu_core.config.load import load
 from gpu_core.config.programs import GPU_FEATURE_DISCOVERY
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.events import EventQueue
 from gpu_core.runtime.logs import configure
@@ -51,6 +52,7 @@ class Bench:
         return Daemon(
             load(GPU_FEATURE_DISCOVERY, self.argv, {}),
             self.events,
+            DriverThreads(),
             clock=lambda: self.time,
             now=self.now,
             counters=self.counters,

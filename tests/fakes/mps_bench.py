@@ -22,14 +22,13 @@ from gpu_core.config.programs import MPS_CONTROL_DAEMON
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.mps import DaemonPlan, MpsRoot, SharedGpu
 from gpu_core.runtime.counters import Counters, Metric
-from gpu_core.runtime.events import EventQueue, Stop
 from gpu_core.runtime.logs import configure
 from gpu_core.runtime.process import Completed
 from gpu_core.runtime.supervise import Actions
 from mps_control_daemon.app import App
 from mps_control_daemon.commands import Command
 from mps_control_daemon.hardware import opener
-from mps_control_daemon.interruption import Interrupting, Interruption
+from mps_control_daemon.interruption import Interruption
 from mps_control_daemon.machine import Grace, Machine, Run, running_commands
 
 PROGRAM = Path(sys.executable).parent / "mps-control-daemon"
@@ -148,7 +147,8 @@ class Bench:
 
     def tell_to_end(self) -> None:
         """Do what a signal does, except to put the event."""
-        Interrupting(EventQueue(), self.interruption.tell, self.threads.abandon).put(Stop("SIGTERM"))
+        self.interruption.tell()
+        self.threads.abandon()
 
     def after(self, seconds: float) -> None:
         self.time += seconds

@@ -13,9 +13,7 @@ import pytest
 from fakes.mps_bench import HASTY, IDLE, PLAN, RELOAD, Bench, eventually, kill, program, two_resources
 from fakes.mps_tools import MpsTools, is_running
 from gpu_core.mps.marks import read
-from gpu_core.runtime.events import EventQueue, Reload, Stop
 from gpu_core.runtime.supervise import Actions
-from mps_control_daemon.interruption import Interrupting
 from mps_control_daemon.machine import Grace
 
 GPU = "nvidia.com/gpu"
@@ -155,16 +153,6 @@ def test_the_end_does_not_wait_for_a_daemon_that_is_being_replaced(bench: Bench,
     app.stop()
     assert not any(map(is_running, tools.pids))
     assert set(tools.compute_modes.values()) == {"DEFAULT"}
-
-
-def test_what_tells_the_program_to_end_interrupts_before_it_is_seen(bench: Bench) -> None:
-    events = EventQueue()
-    interrupting = Interrupting(events, bench.interruption.tell)
-    interrupting.put(Reload("SIGHUP"))
-    assert not bench.interruption.told
-    interrupting.put(Stop("SIGTERM"))
-    assert bench.interruption.told
-    assert events.take(0) == (Reload("SIGHUP"), Stop("SIGTERM"))
 
 
 def test_a_second_signal_does_not_interrupt_the_end(bench: Bench, tools: MpsTools) -> None:

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from gpu_core.errors import MpsError
-from mps_control_daemon.interruption import Interruption, ToldToEndError
+from gpu_core.errors import Ending, MpsError
+from mps_control_daemon.interruption import Interruption
 
 LONG = 100.0
 
@@ -47,9 +47,9 @@ def test_waiting_ends_when_the_condition_is_true_or_time_is_up() -> None:
 def test_being_told_ends_every_wait_until_the_end_has_begun() -> None:
     interruption = Interruption()
     interruption.tell()
-    with pytest.raises(ToldToEndError):
+    with pytest.raises(Ending):
         interruption.wait_for(lambda: False, until=time.monotonic() + LONG)
-    with pytest.raises(ToldToEndError):
+    with pytest.raises(Ending):
         interruption.together({"one": lambda: interruption.wait_for(lambda: False, until=LONG)}, within=LONG)
     interruption.begin_end()
     assert not interruption.wait_for(lambda: False, until=time.monotonic())

@@ -13,6 +13,7 @@ import pytest
 from fakes.http_client import get, get_json, scrape
 from fakes.mps_bench import IDLE, RELOAD, Bench, kill, sharing
 from fakes.mps_tools import MpsTools
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.runtime.operation import operated
 from gpu_core.runtime.probes import Pulse
 from mps_control_daemon.app import App
@@ -29,7 +30,7 @@ def bench(tmp_path: Path, tools: MpsTools) -> Bench:
 
 @contextmanager
 def watched(bench: Bench, app: App) -> Iterator[int]:
-    with operated("127.0.0.1:0", operation(app, bench.counters, Pulse(time.monotonic))) as port:
+    with operated("127.0.0.1:0", operation(app, bench.counters, Pulse(time.monotonic), DriverThreads())) as port:
         assert port is not None
         yield port
 

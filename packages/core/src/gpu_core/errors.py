@@ -16,6 +16,8 @@
     ├── ProcessError            1   another program is missing, may not be run, or hangs
     └── OutputError             1   an answer cannot be written to standard output
 
+    Ending                      0   no failure: the program was told to end while it waited
+
 A message states the fact first and the next step second, in full sentences, and needs no traceback. These
 are caught in three places only: a program's `cli.py`, the supervise loop and the gRPC servicer.
 """
@@ -29,6 +31,13 @@ class SuiteError(Exception):
     """A failure with a message for a person; `exit_code` is what a program ends with when nothing catches it."""
 
     exit_code: int = 1
+
+
+class Ending(Exception):  # noqa: N818  It tells of no error.
+    """The program was told to end while it waited; what it waited for does not matter any more.
+
+    It passes through everything, so that nobody takes a driver that was not waited for to be one that fails.
+    """
 
 
 class UsageError(SuiteError):

@@ -103,7 +103,12 @@ class App:
         )
         node = self.node
         return Standing(
-            config=config, book=node.health, inventory=node.inventory, served=node.served(), failure=self._failure
+            config=config,
+            book=node.health,
+            inventory=node.inventory,
+            served=node.served(),
+            failure=self._failure,
+            stuck=node.stuck(),
         )
 
     def wait(self) -> float | None:
@@ -218,7 +223,7 @@ class App:
 
     def _count_unread(self, inventory: Inventory) -> None:
         """Take note of what did not answer in full."""
-        complete = not inventory.unreadable and all(gpu.usable for gpu in inventory.gpus)
+        complete = not inventory.unreadable and all(gpu.complete for gpu in inventory.gpus)
         self._incomplete = 0 if complete else self._incomplete + 1
 
     def _warn(self, warnings: Iterable[str]) -> None:

@@ -98,7 +98,7 @@ class Hardware:
             return
         if released and not self._source.threads.stuck():
             backend.close()
-        else:
+        elif not self._source.threads.abandoned:
             # Shutting the library down under a call that is still in it would crash the process.
             self._log.error("A call into the driver does not return; the driver is left open")
 

@@ -14,7 +14,7 @@ from gpu_core.devices.backend import Backend
 from gpu_core.devices.driver_threads import DEADLINE, DriverThreads, StuckCall
 from gpu_core.devices.events import DeviceEvent, EventKind, HealthMonitor
 from gpu_core.devices.model import NO_ANSWER, Fault
-from gpu_core.errors import NvmlCallError
+from gpu_core.errors import Ending, NvmlCallError
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 
@@ -101,6 +101,8 @@ class HealthLoop:
     def _run(self) -> None:
         try:
             self._keep_following()
+        except Ending:
+            self._stopping.set()
         finally:
             # However this came to its end: what nobody watches must not be called healthy.
             if not self._stopping.is_set() and not self._unneeded:

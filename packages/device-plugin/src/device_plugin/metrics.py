@@ -55,6 +55,12 @@ SICK_SINCE = Metric(
     kind=MetricKind.GAUGE,
     labels=("uuid", "index", "cause", "reason"),
 )
+UNREAD_GPUS = Metric(
+    name="nvidia_device_plugin_unread_gpus",
+    help="GPUs that never answered in full and so belong to no resource yet, by index, with what failed.",
+    kind=MetricKind.GAUGE,
+    labels=("index", "reason"),
+)
 EVENTS = Metric(
     name="nvidia_device_plugin_health_events_total",
     help="XIDs that the driver reported, by number.",

@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable
 
 from device_plugin.app import App
-from device_plugin.metrics import SICK_SINCE
+from device_plugin.metrics import SICK_SINCE, UNREAD_GPUS
 from device_plugin.node_shown import node_view
 from device_plugin.sickness import sick_units
 from device_plugin.standing import STARTING, checks
+from gpu_core.devices.driver_threads import by_function
 from gpu_core.page.node_document import node_document
 from gpu_core.page.node_page import node_page
 from gpu_core.page.node_view import NodeView
@@ -18,6 +19,7 @@ from gpu_core.runtime.build import version
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.operation import Operation
 from gpu_core.runtime.probes import Check, Pulse
+from gpu_core.runtime.suite_metrics import STUCK_CALLS
 
 
 def operation(app: Callable[[], App | None], node: str, counters: Counters, pulse: Pulse) -> Operation:
@@ -41,6 +43,7 @@ def operation(app: Callable[[], App | None], node: str, counters: Counters, puls
         running = app()
         if running is not None:
             _count_sick(counters, running)
+            _count_unanswered(counters, running)
 
     return Operation(
         program="nvidia-device-plugin",
@@ -51,6 +54,13 @@ def operation(app: Callable[[], App | None], node: str, counters: Counters, puls
         document=lambda: program_document(starting()) if (view := shown()) is None else node_document(view),
         collect=collect,
     )
+
+
+def _count_unanswered(counters: Counters, running: App) -> None:
+    inventory = running.node.inventory
+    unread = () if inventory is None else inventory.unreadable
+    counters.replace(UNREAD_GPUS, [({"index": str(gpu.index), "reason": str(gpu.fault)}, 1.0) for gpu in unread])
+    counters.replace(STUCK_CALLS, by_function(running.node.stuck()))
 
 
 def _count_sick(counters: Counters, running: App) -> None:

@@ -16,6 +16,7 @@ from device_plugin.node_health import NodeHealth
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.events import Answer, HealthMonitor, Probe, Watch, Watching
 from gpu_core.devices.model import Fault, Gpu
+from gpu_core.errors import Ending
 from gpu_core.runtime.logs import get_logger
 
 
@@ -109,6 +110,8 @@ class Rounds:
     def _run(self) -> None:
         try:
             self._keep_asking()
+        except Ending:
+            self._stopping = True
         finally:
             # However this came to its end: what nobody asks must not be called healthy.
             if not self._stopping:

@@ -16,6 +16,7 @@ from device_plugin.plugins import KubeletPlaces
 from device_plugin.source import NodeSource, node_source
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import PluginSettings
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.errors import KubeletError
 from gpu_core.mps import MpsRoot
 from gpu_core.runtime.config_file import ConfigFileWatch, DirectoriesWatch
@@ -36,9 +37,10 @@ def run(loaded: Loaded[PluginSettings]) -> int:
     """Serve until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
     settings = loaded.settings
     configure_by(settings)
-    events, counters, pulse = EventQueue(), Counters(), Pulse(time.monotonic)
+    threads = DriverThreads()
+    events, counters, pulse = EventQueue(stopping=threads.abandon), Counters(), Pulse(time.monotonic)
     places = Places(kubelet=kubelet_places(settings), mps=MpsRoot(settings.mps_root_ctr))
-    source = node_source(settings)
+    source = node_source(settings, threads)
     apps: list[App] = []
     watched = operation(lambda: apps[0] if apps else None, settings.node_name, counters, pulse)
     with ExitStack() as stack:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpu_core.config.model import Config
+from gpu_core.devices.driver_threads import StuckCall
 from gpu_core.devices.model import Inventory
 from gpu_core.resources.health import HealthBook
 from gpu_core.resources.model import Resource
@@ -26,7 +28,8 @@ class Standing:
     """Everything about a running plugin at one moment.
 
     `inventory` is what was served last, None before the first time. `served` has each resource with how the kubelet
-    takes it. `failure` is why the GPUs cannot be read or served now, empty when they can be.
+    takes it. `failure` is why the GPUs cannot be read or served now, empty when they can be. `stuck` are calls into the
+    driver that have not returned in time.
     """
 
     config: ConfigInUse
@@ -34,6 +37,7 @@ class Standing:
     inventory: Inventory | None = None
     served: tuple[tuple[Resource, Check], ...] = ()
     failure: str = ""
+    stuck: tuple[StuckCall, ...] = ()
 
 
 def checks(standing: Standing) -> tuple[Check, ...]:
@@ -59,7 +63,20 @@ def _hardware(standing: Standing) -> Check:
     )
     gpus = 0 if standing.inventory is None else len(standing.inventory.gpus)
     reason = f"{gpus} found, {devices} devices and shares served"
-    return Check(name="GPUs", ok=True, reason=f"{reason}, {sick} of them unhealthy" if sick else reason)
+    if sick:
+        reason += f", {sick} of them unhealthy"
+    return Check(name="GPUs", ok=True, reason="; ".join([reason, *_unanswered(standing)]))
+
+
+def _unanswered(standing: Standing) -> Iterator[str]:
+    """Give what has not answered, in words."""
+    unread = () if standing.inventory is None else standing.inventory.unreadable
+    for gpu in unread:
+        yield f"GPU {gpu.index} is not served, as it never answered in full: {gpu.fault}"
+    if standing.stuck:
+        functions = ", ".join(sorted({f"nvml{stuck.call}" for stuck in standing.stuck}))
+        calls = "a call" if len(standing.stuck) == 1 else f"{len(standing.stuck)} calls"
+        yield f"{calls} into the driver did not return in time: {functions}"
 
 
 def _config(config: ConfigInUse) -> Check:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from gpu_cluster import Backoff, UnauthorizedError
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
-from gpu_core.errors import HardwareError, PublishError, SuiteError
+from gpu_core.devices.driver_threads import DriverThreads, StuckCall
+from gpu_core.errors import Ending, HardwareError, PublishError, SuiteError
 from gpu_core.labels import Labels
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.events import EventQueue, Stop
@@ -32,20 +33,22 @@ from gpu_feature_discovery.survey import survey, survey_without_driver
 class Daemon:
     """Describes the node when its time has come, when it has changed, and when it was told to.
 
-    `clock` gives monotonic seconds, `now` seconds since 1970. A configuration that cannot be used is refused as a
-    whole while running: the one before stays.
+    `threads` are those of this process that are in the driver. `clock` gives monotonic seconds, `now` seconds since
+    1970. A configuration that cannot be used is refused as a whole while running: the one before stays.
     """
 
     def __init__(
         self,
         loaded: Loaded[GfdSettings],
         events: EventQueue,
+        threads: DriverThreads,
         *,
         clock: Callable[[], float],
         now: Callable[[], float],
         counters: Counters,
     ) -> None:
         self._events = events
+        self._threads = threads
         self._clock = clock
         self._now = now
         self._counters = counters
@@ -79,11 +82,15 @@ class Daemon:
             self._guarded_pass()
         return self._schedule.wait(self._clock())
 
+    def stuck(self) -> tuple[StuckCall, ...]:
+        """Return the calls into the driver that have not returned in time; any thread may ask."""
+        return self._threads.stuck()
+
     def _apply(self, loaded: Loaded[GfdSettings]) -> None:
         """Take a configuration into use. Raises SuiteError, and changes nothing, when it cannot be used."""
         self._log.info("Running with config", config=loaded.effective())
         loaded.raise_refused()
-        source = node_source(loaded, timestamp=int(self._now()), warn=self._once)
+        source = node_source(loaded, self._threads, timestamp=int(self._now()), warn=self._once)
         output = open_output(destination(loaded), loaded, warn=self._once)
         for warning in loaded.warnings:
             self._log.warning(warning)
@@ -111,7 +118,7 @@ class Daemon:
         """Make a pass; raise only what ends the program: no driver from the start, or a token that is refused."""
         try:
             self._pass()
-        except (HardwareError, UnauthorizedError):
+        except (HardwareError, UnauthorizedError, Ending):
             raise
         except Exception as error:  # noqa: BLE001  No mistake, ours or another's, may take away labels that are right.
             self._counters.add(FAILURES, kind="labels")

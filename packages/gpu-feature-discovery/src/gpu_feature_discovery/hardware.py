@@ -10,6 +10,7 @@ from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.choose import open_backend
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.simulated.files import load_node
 from gpu_core.labels import NodeFacts
 from gpu_feature_discovery.facts import machine_type, read_facts
@@ -30,17 +31,20 @@ class NodeSource:
     traces: Callable[[], bytes]
 
 
-def node_source(loaded: Loaded[GfdSettings], *, timestamp: int, warn: Callable[[str], object]) -> NodeSource:
+def node_source(
+    loaded: Loaded[GfdSettings], threads: DriverThreads, *, timestamp: int, warn: Callable[[str], object]
+) -> NodeSource:
     """Return the source that the configuration names. Raises SuiteError for a simulated node that cannot be read.
 
-    `timestamp` is when the configuration was loaded, in seconds since 1970.
+    `threads` are those of this process that are in the driver. `timestamp` is when the configuration was loaded, in
+    seconds since 1970.
     """
     if loaded.settings.simulated_node:
-        return _simulated(loaded, timestamp, warn)
+        return _simulated(loaded, threads, timestamp, warn)
     flags = loaded.config.flags
     return NodeSource(
         # As in the original, only the loader says where the driver's library is; the driver root is the plugin's.
-        open=lambda: open_backend(strategy=flags.device_discovery_strategy),
+        open=lambda: open_backend(strategy=flags.device_discovery_strategy, threads=threads),
         facts=lambda: read_facts(
             flags.gfd.machine_type_file,
             timestamp=timestamp,
@@ -51,7 +55,9 @@ def node_source(loaded: Loaded[GfdSettings], *, timestamp: int, warn: Callable[[
     )
 
 
-def _simulated(loaded: Loaded[GfdSettings], timestamp: int, warn: Callable[[str], object]) -> NodeSource:
+def _simulated(
+    loaded: Loaded[GfdSettings], threads: DriverThreads, timestamp: int, warn: Callable[[str], object]
+) -> NodeSource:
     node = load_node(loaded.settings.simulated_node)
     flags = loaded.config.flags
     files = (Path(loaded.settings.simulated_events),) if loaded.settings.simulated_events else ()
@@ -69,7 +75,10 @@ def _simulated(loaded: Loaded[GfdSettings], timestamp: int, warn: Callable[[str]
 
     return NodeSource(
         open=lambda: open_backend(
-            strategy=flags.device_discovery_strategy, simulated=node, simulated_events=files[0] if files else None
+            strategy=flags.device_discovery_strategy,
+            simulated=node,
+            simulated_events=files[0] if files else None,
+            threads=threads,
         ),
         facts=facts,
         traces=lambda: traces(_NOWHERE, files),

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
 from gpu_core.config.words import LabelDestination
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.errors import HardwareError
 from gpu_core.labels import Labels
 from gpu_core.runtime.passing import clear_up
@@ -53,7 +54,7 @@ def label_once(loaded: Loaded[GfdSettings]) -> int:
     if where is LabelDestination.FILE:
         clear_up((Path(loaded.config.flags.gfd.output_file).parent,), log.info)
     output = open_output(where, loaded, warn=log.warning)
-    source = node_source(loaded, timestamp=int(time.time()), warn=log.warning)
+    source = node_source(loaded, DriverThreads(), timestamp=int(time.time()), warn=log.warning)
     labels = _whole_labels(source, loaded, log.warning)
     if where not in CLUSTER_DESTINATIONS:
         output.publish(labels.values)

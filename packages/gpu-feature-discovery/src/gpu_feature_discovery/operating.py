@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 
+from gpu_core.devices.driver_threads import by_function
 from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.build import version
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.operation import Operation, config_name
 from gpu_core.runtime.probes import Pulse
+from gpu_core.runtime.suite_metrics import STUCK_CALLS
 from gpu_feature_discovery.daemon import Daemon
 from gpu_feature_discovery.standing import checks, view
 
@@ -34,4 +36,5 @@ def operation(daemon: Daemon, counters: Counters, pulse: Pulse) -> Operation:
         ready=lambda: checks(daemon.standing, time.time()),
         page=lambda: program_page(shown()),
         document=lambda: program_document(shown()),
+        collect=lambda: counters.replace(STUCK_CALLS, by_function(daemon.stuck())),
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.runtime.config_file import ConfigFileWatch
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.events import EventQueue, Reload
@@ -26,13 +27,14 @@ def run_daemon(loaded: Loaded[GfdSettings]) -> int:
     """Run until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
     settings = loaded.settings
     configure_by(settings)
-    events, counters, pulse = EventQueue(), Counters(), Pulse(time.monotonic)
+    threads = DriverThreads()
+    events, counters, pulse = EventQueue(stopping=threads.abandon), Counters(), Pulse(time.monotonic)
     # Signals first: what follows takes its time, and logs.
     with signals_to(events):
         if loaded.config.flags.gfd.output_file:
             # Also where labels go elsewhere now: an earlier run may have written there.
             clear_up((Path(loaded.config.flags.gfd.output_file).parent,), get_logger().info)
-        daemon = Daemon(loaded, events, clock=time.monotonic, now=time.time, counters=counters)
+        daemon = Daemon(loaded, events, threads, clock=time.monotonic, now=time.time, counters=counters)
         with (
             operated(settings.metrics_address, operation(daemon, counters, pulse)),
             _config_changes_to(events, loaded),

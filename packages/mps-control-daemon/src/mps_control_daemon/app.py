@@ -14,7 +14,7 @@ from gpu_core.config.settings import MpsSettings
 from gpu_core.config.words import SharingStrategy
 from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.devices.model import Inventory, Platform
-from gpu_core.errors import HardwareError, MpsError, SuiteError
+from gpu_core.errors import Ending, HardwareError, MpsError, SuiteError
 from gpu_core.mps import MpsRoot, plan_daemons, unlimited_gpus
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.mig_patterns import mig_patterns
@@ -29,7 +29,6 @@ from gpu_core.runtime.probes import Check
 from gpu_core.runtime.supervise import Actions
 from mps_control_daemon.fleet import Fleet
 from mps_control_daemon.hardware import Hardware, Open
-from mps_control_daemon.interruption import ToldToEndError
 from mps_control_daemon.machine import Machine
 from mps_control_daemon.metrics import CONFIG_LOADS, READ_FAILURES
 from mps_control_daemon.output import Output
@@ -111,7 +110,7 @@ class App:
             return None
         try:
             return self._act(actions)
-        except ToldToEndError:
+        except Ending:
             # What it is told by is about to come.
             return 0.0
 

@@ -6,21 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from gpu_core.errors import MpsError, SuiteError
-from gpu_core.runtime.events import Event, EventQueue, Stop
+from gpu_core.errors import Ending, MpsError, SuiteError
 
 _LOOK = 0.05
 """Seconds between two looks whether what is waited for has come."""
 
 _UNWIND = 2.5
 """Seconds that what was interrupted has to take note; more than a program needs that was killed."""
-
-
-class ToldToEndError(Exception):
-    """The program has been told to end while it waited for something.
-
-    It is no failure and none of those in `gpu_core.errors`: what deals with failures must not deal with it.
-    """
 
 
 class Interruption:
@@ -47,14 +39,14 @@ class Interruption:
         self._ending = True
 
     def check(self) -> None:
-        """Raise ToldToEndError where that is so."""
+        """Raise Ending where that is so."""
         if self.told:
-            raise ToldToEndError
+            raise Ending
 
     def wait_for(self, condition: Callable[[], bool], *, until: float) -> bool:
         """Wait for a condition until a moment of the monotonic clock; return whether it came true.
 
-        Raises ToldToEndError.
+        Raises Ending.
         """
         while not condition():
             self.check()
@@ -66,14 +58,14 @@ class Interruption:
     def together(self, jobs: Mapping[str, Callable[[], object]], *, within: float) -> Mapping[str, SuiteError]:
         """Do several things at once; return which failed, and how.
 
-        What takes longer than so many seconds is left behind in its thread and has failed. Raises ToldToEndError.
+        What takes longer than so many seconds is left behind in its thread and has failed. Raises Ending.
         """
         running = {name: _Job(job) for name, job in jobs.items()}
         for job in running.values():
             job.start()
         try:
             self.wait_for(lambda: not any(job.is_alive() for job in running.values()), until=time.monotonic() + within)
-        except ToldToEndError:
+        except Ending:
             # They are told as well; until they have taken note, the end must not begin.
             end = time.monotonic() + _UNWIND
             for job in running.values():
@@ -81,21 +73,6 @@ class Interruption:
             raise
         failures = {name: job.failure(within) for name, job in running.items()}
         return {name: failure for name, failure in failures.items() if failure is not None}
-
-
-class Interrupting:
-    """A queue of events that lets what the program waits for give up, by `interrupt`, before it tells it to end."""
-
-    def __init__(self, events: EventQueue, *interrupt: Callable[[], object]) -> None:
-        self._events = events
-        self._interrupt = interrupt
-
-    def put(self, event: Event) -> None:
-        """Add an event; never waits."""
-        if isinstance(event, Stop):
-            for interrupt in self._interrupt:
-                interrupt()
-        self._events.put(event)
 
 
 class _Job(threading.Thread):

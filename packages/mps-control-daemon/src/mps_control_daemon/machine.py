@@ -15,7 +15,7 @@ from mps_control_daemon.interruption import Interruption
 Run = Callable[[Command, float], Completed]
 """Runs a command to its end, for so many seconds at most.
 
-Raises ProcessError when that is impossible or takes too long, and ToldToEndError when nobody may wait for it.
+Raises ProcessError when that is impossible or takes too long, and Ending when nobody may wait for it.
 """
 
 COMMAND = 10.0

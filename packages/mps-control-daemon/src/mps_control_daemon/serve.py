@@ -7,7 +7,7 @@ import time
 from gpu_core.config.dump import config_text
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import MpsSettings
-from gpu_core.devices.driver_threads import DriverThreads
+from gpu_core.devices.driver_threads import DriverThreads, by_function
 from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.build import version
 from gpu_core.runtime.counters import Counters
@@ -16,10 +16,11 @@ from gpu_core.runtime.logs import configure_by
 from gpu_core.runtime.operation import Operation, config_name, operated
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
+from gpu_core.runtime.suite_metrics import STUCK_CALLS
 from gpu_core.runtime.supervise import supervise
 from mps_control_daemon.app import App, running
 from mps_control_daemon.hardware import opener
-from mps_control_daemon.interruption import Interrupting, Interruption
+from mps_control_daemon.interruption import Interruption
 from mps_control_daemon.machine import Machine, running_commands
 
 _ENDS_WITHIN = 25.0
@@ -30,19 +31,24 @@ def run(loaded: Loaded[MpsSettings]) -> int:
     """Run MPS until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
     settings = loaded.settings
     configure_by(settings)
-    events, counters, pulse = EventQueue(), Counters(), Pulse(time.monotonic)
     interruption, threads = Interruption(), DriverThreads()
+
+    def stopping() -> None:
+        interruption.tell()
+        threads.abandon()
+
+    events, counters, pulse = EventQueue(stopping=stopping), Counters(), Pulse(time.monotonic)
     machine = Machine(run=running_commands(interruption), interruption=interruption)
     with (
-        signals_to(Interrupting(events, interruption.tell, threads.abandon), within=_ENDS_WITHIN),
+        signals_to(events, within=_ENDS_WITHIN),
         running(loaded, opener(settings, threads), machine, events, counters) as app,
-        operated(settings.metrics_address, operation(app, counters, pulse)),
+        operated(settings.metrics_address, operation(app, counters, pulse, threads)),
     ):
         supervise(events, app.act, pulse=pulse)
     return 0
 
 
-def operation(app: App, counters: Counters, pulse: Pulse) -> Operation:
+def operation(app: App, counters: Counters, pulse: Pulse, threads: DriverThreads) -> Operation:
     """Return what the program offers to those who watch it."""
 
     def shown() -> ProgramView:
@@ -64,4 +70,5 @@ def operation(app: App, counters: Counters, pulse: Pulse) -> Operation:
         ready=app.checks,
         page=lambda: program_page(shown()),
         document=lambda: program_document(shown()),
+        collect=lambda: counters.replace(STUCK_CALLS, by_function(threads.stuck())),
     )

@@ -14,7 +14,7 @@ from gpu_core.command.tell import tell
 from gpu_core.config.flags import CommandLine, read_flags
 from gpu_core.config.load import Loaded, load_line
 from gpu_core.config.options import Program
-from gpu_core.errors import SuiteError
+from gpu_core.errors import Ending, SuiteError
 from gpu_core.runtime.build import build
 
 S = TypeVar("S")
@@ -45,6 +45,8 @@ def run_program(
     call = _Call(program=program, argv=tuple(argv), environ=environ, subcommands=(*subcommands, CHECK_CONFIG))
     try:
         return _dispatch(call, main, on_errand)
+    except Ending:
+        return 0
     except SuiteError as error:
         sys.stderr.write(f"{program.commands[0]}: {error}\n")
         return error.exit_code

@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from gpu_core.devices.model import NO_ANSWER, Fault
+from gpu_core.errors import Ending
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -61,7 +62,8 @@ class StuckCall:
 class DriverThreads:
     """The threads of one process that are inside of a driver. Any thread may ask.
 
-    `deadline` is in seconds and counts from the moment at which a job begins, for each job anew.
+    `deadline` is in seconds and counts from the moment at which a job begins, for each job anew. Once the program ends,
+    every wait raises Ending.
     """
 
     def __init__(self, *, deadline: float = DEADLINE, clock: Callable[[], float] = time.monotonic) -> None:
@@ -99,6 +101,11 @@ class DriverThreads:
             self._abandoned = True
             self._condition.notify_all()
 
+    @property
+    def abandoned(self) -> bool:
+        """Whether nobody waits any more, so that it cannot be said whether the driver answers."""
+        return self._abandoned
+
     def stuck(self) -> tuple[StuckCall, ...]:
         """Return the calls that did not return in time and are still in the driver."""
         with self._condition:
@@ -107,10 +114,14 @@ class DriverThreads:
     def _wait(self, waiting: deque[_Job[K, T]], unfinished: list[_Job[K, T]], limit: float) -> tuple[_Job[K, T], ...]:
         """Return the jobs that ended, well or late, since the last time, and take them out of `unfinished`."""
         while True:
+            if self._abandoned:
+                waiting.clear()
+                raise Ending
             now = self._clock()
             for job in unfinished:
-                if not job.done and (self._abandoned or now - job.began >= limit):
-                    self._give_up(job, waiting)
+                if not job.done and now - job.began >= limit:
+                    job.given_up = True
+                    self._left.add(job)
             ended = tuple(job for job in unfinished if job.done or job.given_up)
             if ended:
                 unfinished[:] = [job for job in unfinished if job not in ended]
@@ -127,13 +138,6 @@ class DriverThreads:
         job = waiting.popleft()
         job.began = now
         threading.Thread(target=self._work, args=(job, waiting), name="driver", daemon=True).start()
-
-    def _give_up(self, job: _Job[K, T], waiting: deque[_Job[K, T]]) -> None:
-        job.given_up = True
-        if job.began < math.inf:
-            self._left.add(job)
-        else:
-            waiting.remove(job)
 
     def _work(self, job: _Job[K, T], waiting: deque[_Job[K, T]]) -> None:
         while True:
@@ -153,6 +157,11 @@ class DriverThreads:
                     return
                 job = waiting.popleft()
                 job.began = self._clock()
+
+
+def by_function(calls: Iterable[StuckCall]) -> list[tuple[dict[str, str], float]]:
+    """Return how many calls are in each function, as samples for the metric of stuck calls."""
+    return [({"call": call}, float(count)) for call, count in sorted(Counter(call.call for call in calls).items())]
 
 
 def entering(call: str) -> None:

@@ -174,6 +174,11 @@ class Gpu:
         return not self.faults
 
     @property
+    def complete(self) -> bool:
+        """Whether it and every MIG device of it have answered in full."""
+        return self.usable and not self.unreadable_mig and not any(mig.faults for mig in self.mig_devices)
+
+    @property
     def lost(self) -> bool:
         """Whether it may have left the driver; reading the node anew tells when it is back."""
         return any(fault.loses_gpu for fault in self.faults)

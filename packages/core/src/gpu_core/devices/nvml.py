@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -18,7 +19,7 @@ from gpu_core.devices.nvml_gpu import read_gpu
 from gpu_core.devices.nvml_library import install, unload
 from gpu_core.devices.nvml_links import read_links
 from gpu_core.devices.nvml_monitor import NvmlMonitor
-from gpu_core.errors import NvmlCallError
+from gpu_core.errors import Ending, NvmlCallError
 
 _START = 15.0
 """Seconds that the driver has to start: without a persistence daemon it wakes its GPUs first."""
@@ -100,9 +101,10 @@ class NvmlBackend:
         """
         if self._threads.stuck():
             return
-        ended = self._threads.run("driver", lambda: attempt("Shutdown", pynvml.nvmlShutdown))
-        if not (isinstance(ended, Fault) and ended.code == NO_ANSWER):
-            unload(self._library)
+        with contextlib.suppress(Ending):
+            ended = self._threads.run("driver", lambda: attempt("Shutdown", pynvml.nvmlShutdown))
+            if not (isinstance(ended, Fault) and ended.code == NO_ANSWER):
+                unload(self._library)
 
     def _read_gpu(self, index: int, minors: Mapping[str, int]) -> tuple[Gpu | UnreadableGpu, Any]:
         handle = attempt("DeviceGetHandleByIndex", _by_index, index)

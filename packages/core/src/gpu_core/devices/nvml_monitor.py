@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from typing import Any
 
@@ -20,7 +21,7 @@ from gpu_core.devices.events import (
 )
 from gpu_core.devices.model import Fault, Gpu
 from gpu_core.devices.nvml_calls import NOT_OFFERED, attempt, may
-from gpu_core.errors import NvmlCallError
+from gpu_core.errors import Ending, NvmlCallError
 
 _KINDS = {
     pynvml.nvmlEventTypeXidCriticalError: EventKind.XID,
@@ -97,7 +98,8 @@ class NvmlMonitor:
 
     def close(self) -> None:
         """Give the event set back."""
-        self._threads.run("event set", lambda: attempt("EventSetFree", pynvml.nvmlEventSetFree, self._set))
+        with contextlib.suppress(Ending):
+            self._threads.run("event set", lambda: attempt("EventSetFree", pynvml.nvmlEventSetFree, self._set))
 
     def _name(self, handle: Any) -> str | None:
         known = self._names.get(_address(handle))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -36,15 +37,21 @@ Event = Reload | KubeletChanged | Rescan | Stop
 
 
 class EventQueue:
-    """A queue that any thread, and a signal handler, may put events into."""
+    """A queue that any thread, and a signal handler, may put events into.
 
-    def __init__(self) -> None:
+    `stopping` is called when something tells the program to end, to wake up whatever it waits for.
+    """
+
+    def __init__(self, *, stopping: Callable[[], object] = lambda: None) -> None:
+        self._stopping = stopping
         # SimpleQueue may be used within a signal handler that interrupts its own put.
         self._queue: queue.SimpleQueue[Event] = queue.SimpleQueue()
 
     def put(self, event: Event) -> None:
         """Add an event; never waits."""
         self._queue.put(event)
+        if isinstance(event, Stop):
+            self._stopping()
 
     def take(self, timeout: float | None) -> tuple[Event, ...]:
         """Wait at most `timeout` seconds for an event; return it with all that came meanwhile, in order."""

@@ -25,6 +25,12 @@ TURNED_AWAY = Metric(
     "displaced (by newer ones, as all places were taken).",
     labels=("reason",),
 )
+STUCK_CALLS = Metric(
+    name="gpu_suite_stuck_driver_calls",
+    help="Calls into the driver that have not returned in time, by function; each holds a thread until it returns.",
+    kind=MetricKind.GAUGE,
+    labels=("call",),
+)
 CPU = Metric(name="process_cpu_seconds_total", help="CPU time that the process has used, in seconds.")
 MEMORY = Metric(name="process_resident_memory_bytes", help="Resident memory in bytes.", kind=MetricKind.GAUGE)
 FILES = Metric(name="process_open_fds", help="Open file descriptors.", kind=MetricKind.GAUGE)

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from gpu_core.errors import Ending
 from gpu_core.runtime.events import Event, EventQueue, KubeletChanged, Reload, Rescan, Stop
 from gpu_core.runtime.probes import Pulse
 
@@ -47,12 +48,17 @@ def supervise(
     """Call `act` for every burst of events, and when the time that it returned has passed, until a Stop.
 
     `act` returns after how many seconds it wants to be called at the latest, None for never; `first` is that time
-    before the first call. The call with `stop` is the last. `pulse` hears of every turn.
+    before the first call. The call with `stop` is the last, and one that raises Ending leaves the rest to it. `pulse`
+    hears of every turn.
     """
     wait = first
     while True:
         actions = next_actions(events.take(wait))
         with contextlib.nullcontext() if pulse is None else pulse.turn():
-            wait = act(actions)
+            try:
+                wait = act(actions)
+            except Ending:
+                # What tells us so is in the queue.
+                wait = 0.0
         if actions.stop:
             return
