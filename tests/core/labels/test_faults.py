@@ -7,7 +7,7 @@ import pytest
 
 from core.labels.building import config, gpu, mig_gpu, node
 from gpu_core.config.words import MigStrategy
-from gpu_core.devices.model import Fault, Gpu, UnreadableGpu
+from gpu_core.devices.model import NO_ANSWER, Fault, Gpu, UnreadableGpu, UnreadableMig
 from gpu_core.labels import faults
 
 LOST = Fault(call="DeviceGetHandleByIndex", code="GPU_IS_LOST")
@@ -58,10 +58,21 @@ NO_HANDLE = Fault(call="DeviceGetMigDeviceHandleByIndex", code="UNKNOWN")
 
 
 def test_mig_devices_that_cannot_be_read_are_named_where_they_are_advertised() -> None:
-    found = mig_gpu(1, "1g.5gb", faults=(NO_HANDLE,))
+    found = mig_gpu(1, "1g.5gb", unreadable_mig=(UnreadableMig(index=1, fault=NO_HANDLE),))
     found = replace(found, mig_devices=(replace(found.mig_devices[0], faults=(NO_ATTRIBUTES,)),))
     assert faults.label(node(found, config=config(MigStrategy.MIXED))).failures == (
         "A MIG device of GPU 1 has no labels: nvmlDeviceGetMigDeviceHandleByIndex failed with UNKNOWN.",
         "A MIG device of GPU 1 has no labels: nvmlDeviceGetAttributes failed with UNKNOWN.",
     )
     assert faults.label(node(found)).failures == ()
+
+
+LATE = UnreadableGpu(index=1, fault=Fault(call="DeviceGetName", code=NO_ANSWER))
+TOLD = ("GPU 1 has no labels: nvmlDeviceGetName did not return in time.",)
+
+
+def test_a_gpu_that_does_not_answer_in_time_is_warned_of_beside_others_and_fails_alone() -> None:
+    beside = faults.label(node(gpu(0), unreadable=(LATE,)))
+    assert (beside.warnings, beside.failures) == (TOLD, ())
+    alone = faults.label(node(unreadable=(LATE,)))
+    assert (alone.warnings, alone.failures) == ((), TOLD)
