@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from gpu_core.devices.driver_threads import DriverThreads, entering
+from gpu_core.devices.driver_threads import DriverThreads, StuckCall, by_function, entering
 from gpu_core.devices.model import NO_ANSWER, Fault
+from gpu_core.errors import Ending
 
 DEADLINE = 0.3
 PATIENCE = 20.0
@@ -100,13 +101,26 @@ def test_a_deadline_counts_from_the_moment_at_which_a_job_begins(driver: Driver)
 def test_nobody_waits_any_more_once_the_program_ends(driver: Driver) -> None:
     threads = DriverThreads(deadline=1000.0)
     ended: list[object] = []
-    waiting = threading.Thread(target=lambda: ended.extend(dict(threads.each({"a": driver.hang})).values()))
+
+    def wait() -> None:
+        try:
+            ended.append(threads.run("a", driver.hang))
+        except Ending as ending:
+            ended.append(type(ending))
+
+    waiting = threading.Thread(target=wait)
     waiting.start()
     assert driver.entered.acquire(timeout=PATIENCE)
     threads.abandon()
     waiting.join(PATIENCE)
-    assert ended == [LATE]
-    assert threads.run("b", lambda: "never begun") == Fault(call="", code=NO_ANSWER)
+    assert (ended, threads.abandoned) == ([Ending], True)
+    with pytest.raises(Ending):
+        threads.run("b", lambda: "never begun")
+
+
+def test_stuck_calls_are_counted_by_function() -> None:
+    calls = [StuckCall(call=call, since=0.0) for call in ("DeviceGetName", "EventSetWait", "DeviceGetName")]
+    assert by_function(calls) == [({"call": "DeviceGetName"}, 2.0), ({"call": "EventSetWait"}, 1.0)]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,10 @@
 """Events become actions, a burst at a time."""
 
+import threading
+
 import pytest
 
+from gpu_core.errors import Ending
 from gpu_core.runtime.events import Event, EventQueue, KubeletChanged, Reload, Rescan, Stop
 from gpu_core.runtime.supervise import Actions, next_actions, supervise
 
@@ -54,3 +57,32 @@ def test_the_loop_acts_when_its_time_comes_and_ends_with_stop() -> None:
 
 def test_an_empty_queue_times_out() -> None:
     assert EventQueue().take(timeout=-1) == ()
+
+
+def test_whoever_is_told_to_end_while_it_waits_for_something_is_told_once_more_by_the_stop_itself() -> None:
+    seen: list[Actions] = []
+    waits = threading.Event()
+    events = EventQueue(stopping=waits.set)
+
+    def act(actions: Actions) -> float | None:
+        seen.append(actions)
+        if actions.stop:
+            return None
+        # A driver, say, that would never answer.
+        events.put(Stop("SIGTERM"))
+        assert waits.wait(20)
+        raise Ending
+
+    supervise(events, act)
+    assert seen == [Actions(), Actions(stop=("SIGTERM",))]
+
+
+def test_nothing_but_a_stop_wakes_up_what_is_waited_for() -> None:
+    waits = threading.Event()
+    events = EventQueue(stopping=waits.set)
+    events.put(Reload("SIGHUP"))
+    events.put(Rescan("again"))
+    assert not waits.is_set()
+    events.put(Stop("SIGTERM"))
+    assert waits.is_set()
+    assert events.take(0) == (Reload("SIGHUP"), Rescan("again"), Stop("SIGTERM"))
