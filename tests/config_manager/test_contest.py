@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,3 +61,41 @@ def test_two_that_keep_one_link_for_two_labels_do_not_change_it_without_a_pause(
     assert manager.link.read_text() == FILES["a"]
     assert manager.lines[-1] == "config in use a"
     assert manager.numbers[AS_ASKED] == 1.0
+
+
+def test_two_that_keep_one_link_for_one_label_agree(tmp_path: Path) -> None:
+    first = TimedManager(tmp_path)
+    first.start_program()
+    first.label(0.0, "a")
+    second = TimedManager(tmp_path, after=first)
+    second.label(0.0, "a")
+    first.run(10.0)
+    second.run(10.0)
+    for manager in (first, second):
+        manager.label(20.0, "b")
+        manager.every(range(21, 300), FilesChanged())
+        manager.run(HOUR)
+    said = ["the node was read", "config in use a", "signalled", "the node was read", "config in use b", "signalled"]
+    assert (first.lines, second.lines) == (said, said)
+    assert first.link.read_text() == FILES["b"]
+
+
+def test_a_directory_that_is_taken_away_and_made_again_has_its_link_back(tmp_path: Path) -> None:
+    manager = TimedManager(tmp_path)
+    manager.start_program()
+    manager.label(0.0, "a")
+    manager.at(10.0, lambda: shutil.rmtree(manager.directory), FilesChanged())
+    manager.run(60.0)
+    assert [line.split(" The ")[0] for line in manager.lines[3:]] == [
+        "WARNING the config stays as it is",
+        "WARNING the config in use cannot be copied",
+    ]
+    manager.at(60.0, manager.directory.mkdir, FilesChanged())
+    manager.run(120.0)
+    assert manager.lines[5:] == [
+        "WARNING something else had changed the link; it was put back",
+        "config in use a",
+        "the config in use is copied again",
+    ]
+    assert sorted(path.name for path in manager.directory.iterdir()) == [".config.yaml.last-good", "config.yaml"]
+    assert manager.numbers[APPLIED] == 1.0

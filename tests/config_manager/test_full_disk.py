@@ -18,6 +18,7 @@ from fakes.api_server import ApiServer
 from fakes.configmap import ConfigMapVolume
 from fakes.kubeconfig import write_kubeconfig
 from fakes.namespaces import unshared
+from gpu_core.runtime.passing import is_passing
 
 LABEL = "nvidia.com/device-plugin.config"
 FILES = {"a": "version: v1 # a\n", "b": "version: v1 # b\n"}
@@ -74,7 +75,8 @@ class Manager:
         return Path(f"/proc/{children[0]}/root{self.config}")
 
     def names(self) -> list[str]:
-        return sorted(entry.name for entry in self.inside().iterdir())
+        """Return what lies in the directory, but for what an attempt at this moment makes and takes away."""
+        return sorted(entry.name for entry in self.inside().iterdir() if not is_passing(entry.name))
 
     def make_room(self) -> None:
         for name in FILLERS:

@@ -43,6 +43,8 @@ def run(argv, environ, moment, directory):
     sys.argv = argv
     if moment is not None:
         die_at(moment, directory)
+    # Of use to those that serve until they are told to end, and were not killed.
+    signal.alarm(60)
     try:
         main()
     except SystemExit as end:

@@ -139,3 +139,19 @@ def test_a_late_driver_is_waited_for_with_growing_pauses(bench: Bench, tools: Mp
     bench.happens("heal Init *")
     app.act(IDLE)
     assert (bench.ready, len(tools.starts)) == (digest([PLAN]), 1)
+
+
+def test_a_start_removes_what_a_killed_one_left_half_made(bench: Bench) -> None:
+    resource = bench.directory / "nvidia.com" / "gpu"
+    resource.mkdir(parents=True)
+    for directory in (bench.directory, resource):
+        (directory / ".k8s-gpu-suite-0123abcd.lock").touch()
+        (directory / ".gpu-0123abcd").touch()
+    (bench.directory / ".another's").touch()
+    bench.start().act(IDLE)
+    assert sorted(path.name for path in bench.directory.iterdir() if path.name.startswith(".")) == [
+        ".another's",
+        ".compute-modes.json",
+        ".ready",
+    ]
+    assert sorted(path.name for path in resource.iterdir()) == [".started", "log", "pipe"]

@@ -202,7 +202,7 @@ def test_starts_beside_us_never_take_what_we_are_making(tmp_path: Path) -> None:
     for sweeper in sweepers:
         sweeper.start()
     try:
-        for number in range(300):
+        for number in range(100):
             write_atomically(tmp_path / "labels", f"{number}".encode())
             assert (tmp_path / "labels").read_text() == f"{number}"
     finally:

@@ -29,11 +29,14 @@ class Contest:
 
     away: bool = False
 
-    def found(self, target: str | None, now: float) -> bool:
-        """Take note of what the link points to; return whether somebody has changed it since it was put."""
+    def found(self, target: str | None, now: float, *, wanted: str | None) -> bool:
+        """Take note of what the link points to; return whether somebody has changed it since it was put.
+
+        Whoever made it point to what is `wanted` has done no more than we would do now.
+        """
         if self.undone and now - self.put_at >= FORGET:
             self.undone = 0
-        away = self.placed is not None and target != self.placed
+        away = self.placed is not None and target not in (self.placed, wanted)
         if away and not self.away:
             self.undone += 1
         self.away = away

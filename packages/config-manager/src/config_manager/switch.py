@@ -107,8 +107,9 @@ class Switch:
         problem = aim.problem if isinstance(aim, Keep) else ""
         if problem:
             aim = self._as_before(found) or aim
-        put_back = self._contest.found(found.target, now)
-        if put_back and found.content not in (None, self._used):
+        wanted = aim.target if isinstance(aim, Wish) else None
+        away = self._contest.found(found.target, now, wanted=wanted)
+        if away and found.content not in (None, self._used):
             # The programs may have been told of what somebody else put there.
             self._told = None
         if self._contest.rests(now):
@@ -119,6 +120,7 @@ class Switch:
         except ConfigError as error:
             return Settled(in_use=None, problem=f"{problem} {error}".lstrip())
         self._contest.put(found.target if steps.target is None else steps.target, now)
+        put_back = away and steps.target is not None
         problem = problem or self._contest.problem(self._task.link)
         if isinstance(aim, Keep):
             return Settled(in_use=None, put_back=put_back, problem=problem)
