@@ -86,7 +86,7 @@ def is_served(kubelet: Kubelet, plugin: RunningPlugin) -> None:
 def test_the_plugin_outlives_every_kubelet(kubelet: Kubelet) -> None:
     chance = random.Random(4)
     # With as much patience as ever for a kubelet that accepts: registered again, it begins with an empty list.
-    pace = Pace(look=0.2, lost=0.1, closed=SOON, refused=SOON)
+    pace = Pace(look=0.2, lost=Pause(first=0.1, longest=0.1), settle=0.05, closed=SOON, refused=SOON)
     with run_plugin(kubelet, "a100x4-pcie", pace=pace) as plugin:
         is_served(kubelet, plugin)
         threads, open_files = threading.active_count(), descriptors()

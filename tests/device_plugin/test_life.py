@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import threading
+import time
 from pathlib import Path
 
 import grpc
@@ -11,10 +12,12 @@ import pytest
 
 from device_plugin._pb import deviceplugin_pb2 as pb
 from device_plugin._pb import deviceplugin_pb2_grpc as rpc
+from device_plugin.messages import ONLOOKER
 from device_plugin.metrics import REGISTERED, REGISTRATION_FAILURES, REGISTRATIONS
 from device_plugin.registration import Pace, Pause
+from device_plugin.running_plugin import over_sockets
 from fakes.plugin_answers import golden, options, status
-from fakes.running_plugin import run_plugin, topology
+from fakes.running_plugin import run_plugin
 from gpu_core.errors import KubeletError
 from gpu_demo.kubelet import Behaviour, Kubelet, Listed, Refused, Registered, Registers, StreamEnded, StreamOpened
 
@@ -161,6 +164,53 @@ def test_a_kubelet_in_trouble_is_tried_again(kubelet: Kubelet, behaviour: Behavi
         assert plugin.log.count(said) == 1
 
 
+NEVER = Pause(first=3600.0, longest=3600.0)
+
+
+def test_a_kubelet_that_takes_no_list_is_never_said_to_follow_and_a_new_one_is_told_at_once(kubelet: Kubelet) -> None:
+    kubelet.behaviour = Behaviour(takes_lists=False)
+    with run_plugin(kubelet, "t4x1", pace=Pace(lost=Pause(first=0.05, longest=0.05))) as plugin:
+        kubelet.log.wait_for(StreamEnded, times=3)
+        assert (plugin.number(REGISTERED), plugin.log.count("The kubelet follows")) == (0, 0)
+        assert plugin.log.count("takes the registration and does not follow the list: it ended the stream") == 1
+    with run_plugin(kubelet, "t4x1", pace=Pace(lost=NEVER)) as plugin:
+        plugin.log.wait_for("takes the registration and does not follow")
+        kubelet.behaviour = Behaviour()
+        kubelet.restart()
+        plugin.wait_number(REGISTERED, 1)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "says"),
+    [
+        pytest.param("UNIMPLEMENTED", "with --kubelet-socket", id="there is no such service"),
+        pytest.param("INVALID_ARGUMENT", "Give the resource another name", id="the request is not valid"),
+    ],
+)
+def test_a_refusal_that_waiting_cannot_change_says_what_to_change(kubelet: Kubelet, refusal: str, says: str) -> None:
+    kubelet.behaviour = Behaviour(registers=Registers.REFUSED, refusal=refusal)
+    with run_plugin(kubelet, "t4x1", pace=Pace(unfit=NEVER)) as plugin:
+        plugin.log.wait_for(says)
+        assert plugin.log.count("is tried again every few minutes only") == 1
+        kubelet.behaviour = Behaviour()
+        kubelet.restart()
+        plugin.wait_number(REGISTERED, 1)
+        assert len(kubelet.log.events(Refused)) == 1
+
+
+def test_somebody_who_looks_at_the_list_is_not_taken_for_the_kubelet(kubelet: Kubelet) -> None:
+    kubelet.behaviour = Behaviour(registers=Registers.FORGOTTEN)
+    with run_plugin(kubelet, "t4x1") as plugin:
+        plugin.log.wait_for("waiting for it to follow")
+        assert over_sockets(kubelet.directory)["resources"][0]["listed"] == 1
+        with grpc.insecure_channel(f"unix:{kubelet.directory}/nvidia-gpu.sock") as channel:
+            lists = rpc.DevicePluginStub(channel).ListAndWatch(pb.Empty(), metadata=(ONLOOKER,))
+            assert len(next(lists).devices) == 1
+            time.sleep(2 * Pace().settle)
+            assert (plugin.number(REGISTERED), plugin.log.count("The kubelet follows")) == (0, 0)
+            lists.cancel()
+
+
 def test_an_older_kubelet_that_dials_after_its_answer_is_served(kubelet: Kubelet) -> None:
     kubelet.behaviour = Behaviour(registers=Registers.SERVED_LATER)
     with run_plugin(kubelet, "t4x1") as plugin:
@@ -175,26 +225,6 @@ def test_a_kubelet_that_never_answers_does_not_keep_us_from_stopping(kubelet: Ku
         plugin.log.wait_for("Serving a resource")
     # The block has ended, though the call would have lasted five seconds more.
     assert kubelet.log.events(StreamOpened) == ()
-
-
-def test_a_second_plugin_takes_over_and_the_first_leaves_its_socket_alone(kubelet: Kubelet) -> None:
-    with run_plugin(kubelet, "t4x1") as first:
-        kubelet.log.wait_for(Listed)
-        with run_plugin(kubelet, topology("t4x1")):
-            kubelet.log.wait_for(Listed, times=2)
-            first.app.stop()
-            assert "nvidia-gpu.sock" in sockets(kubelet.directory)
-            assert kubelet.admit(GPU, 1).devices
-    assert "nvidia-gpu.sock" not in sockets(kubelet.directory)
-
-
-def test_a_plugin_that_another_replaced_serves_again_when_that_has_gone(kubelet: Kubelet) -> None:
-    with run_plugin(kubelet, "t4x1"):
-        kubelet.log.wait_for(Listed)
-        with run_plugin(kubelet, topology("t4x1")):
-            kubelet.log.wait_for(Listed, times=2)
-        kubelet.log.wait_for(Listed, times=3)
-        assert kubelet.admit(GPU, 1).devices
 
 
 def test_our_own_socket_is_made_again_when_somebody_removes_it(kubelet: Kubelet) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from device_plugin.metrics import EVENTS
+from device_plugin.metrics import DEVICES, EVENTS
 from device_plugin.operating import operation
 from fakes.http_client import Reply, get, get_json, scrape
 from fakes.running_plugin import RunningPlugin, run_plugin, topology
@@ -145,9 +145,18 @@ def test_devices_are_counted_by_resource_health_and_reason(kubelet: Kubelet) -> 
     assert "nvidia_device_plugin_unhealthy_since_timestamp_seconds" not in third
 
 
+def test_the_number_of_devices_is_that_of_the_moment_when_it_is_read(kubelet: Kubelet) -> None:
+    with run_plugin(kubelet, "a100x4-pcie") as plugin, watched(plugin) as port:
+        wait(port, ready)
+        # What somebody counted earlier, and only now gets to write down.
+        stale = {"resource": GPU, "health": "healthy", "reason": ""}
+        plugin.counters.replace(DEVICES, [(stale, 3.0)])
+        assert scrape(port)["nvidia_device_plugin_devices"] == {("healthy", "", GPU): 4}
+
+
 def test_allocations_and_their_latency_are_counted(kubelet: Kubelet) -> None:
     with run_plugin(kubelet, "a100x4-pcie", config="version: v1\n") as plugin, watched(plugin) as port:
-        kubelet.log.wait_for(Listed)
+        wait(port, ready)
         before = scrape(port)
         kubelet.admit(GPU, 2)
         kubelet.admit(GPU, 1)

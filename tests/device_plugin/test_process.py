@@ -6,31 +6,22 @@ import json
 import random
 import re
 import signal
-import subprocess
-import sys
+import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
+import grpc
 import pytest
 
+from device_plugin._pb import deviceplugin_pb2 as pb
+from device_plugin._pb import deviceplugin_pb2_grpc as rpc
+from fakes.plugin_process import process
 from fakes.running_plugin import run_plugin
 from gpu_core.runtime.events import Reload, Rescan
 from gpu_demo.kubelet import Kubelet, Listed, Registered
 
-PROGRAM = Path(sys.executable).parent / "nvidia-device-plugin"
 NODE = "--simulated-node=a100x4-pcie"
-
-
-@contextmanager
-def process(kubelet: Kubelet, *flags: str) -> Iterator[subprocess.Popen[str]]:
-    command = [str(PROGRAM), f"--kubelet-socket={kubelet.socket}", f"--device-plugin-dir={kubelet.directory}", *flags]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as plugin:
-        try:
-            yield plugin
-        finally:
-            plugin.kill()
 
 
 def threads() -> list[str]:
@@ -52,6 +43,30 @@ def test_a_signal_ends_it_cleanly(kubelet: Kubelet, number: signal.Signals) -> N
     assert (running["event"], running["level"]) == ("Running with config", "info")
     assert running["config"]["resources"] == {"gpus": [{"pattern": "*", "name": "nvidia.com/gpu"}]}
     assert [line["reason"] for line in lines if line["event"] == "Stopping"] == [number.name]
+
+
+def test_clients_that_do_not_read_or_never_speak_do_not_hold_up_the_end(kubelet: Kubelet, tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    # Long enough for a list not to fit into what gRPC sends unread.
+    config.write_text("sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 5000}]}}", "utf-8")
+    path = kubelet.directory / "nvidia-gpu.sock"
+    with process(kubelet, NODE, f"--config-file={config}") as plugin, ExitStack() as stack:
+        kubelet.log.wait_for(Listed)
+        for said in (b"", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"):
+            client = stack.enter_context(socket.socket(socket.AF_UNIX))
+            client.connect(str(path))
+            client.sendall(said)
+        channel = stack.enter_context(grpc.insecure_channel(f"unix:{path}"))
+        stub = rpc.DevicePluginStub(channel)
+        unread = [stub.ListAndWatch(pb.Empty()) for _ in range(8)]
+        # The channel's calls are taken in order: when this one is answered, those have begun.
+        stub.GetDevicePluginOptions(pb.Empty())
+        plugin.send_signal(signal.SIGTERM)
+        # Five seconds are promised; the machine may be busy with other things.
+        assert plugin.wait(timeout=20) == 0
+        for stream in unread:
+            stream.cancel()
+    assert not path.exists()
 
 
 def test_hanging_up_reloads_and_keeps_the_registration(kubelet: Kubelet, tmp_path: Path) -> None:

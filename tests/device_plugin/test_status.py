@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from device_plugin.metrics import REGISTERED
 from device_plugin.operating import operation
 from device_plugin.status import STATUS
 from device_plugin.status_table import as_text
@@ -59,6 +60,7 @@ def test_devices_health_and_pods_in_one_table(
         kubelet.log.wait_for(Listed)
         plugin.say("event 2 xid=79")
         kubelet.log.wait_for(Listed, matching=lambda listed: "Unhealthy" in listed.health.values())
+        plugin.wait_number(REGISTERED, 1)
         assert status(f"--metrics-address={address}", f"--pod-resources-socket={socket}") == 0
         table = capsys.readouterr().out
         assert status(f"--metrics-address={address}", f"--pod-resources-socket={socket}", "--format=json") == 0

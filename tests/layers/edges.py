@@ -104,6 +104,7 @@ EDGES = frozenset(
         "device_plugin.source",
         "device_plugin.status",
         "device_plugin.streams",
+        "device_plugin.workers",
         # gpu-feature-discovery
         "gpu_feature_discovery.cli",
         "gpu_feature_discovery.facts",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
@@ -10,10 +11,18 @@ import grpc
 from device_plugin._pb import deviceplugin_pb2 as pb
 from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from device_plugin.listener import CHANNEL_OPTIONS
-from device_plugin.messages import registration_message
+from device_plugin.messages import VERSION, registration_message
 
 TIMEOUT = 5.0
 """Seconds that the kubelet has to answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why a registration failed; `lasting` when no waiting changes that."""
+
+    reason: str
+    lasting: bool = False
 
 
 class KubeletClient:
@@ -25,21 +34,21 @@ class KubeletClient:
         self._call: grpc.Future[pb.Empty] | None = None
         self._closed = False
 
-    def register(self, *, endpoint: str, resource: str) -> str | None:
+    def register(self, *, endpoint: str, resource: str) -> Refusal | None:
         """Register a resource; return why it failed, None when the kubelet accepted."""
         with grpc.insecure_channel(f"unix:{self.socket}", options=CHANNEL_OPTIONS) as channel:
             request = registration_message(endpoint=endpoint, resource=resource)
             with self._lock:
                 if self._closed:
-                    return "we are stopping"
+                    return Refusal(reason="we are stopping")
                 call = rpc.RegistrationStub(channel).Register.future(request, timeout=TIMEOUT)
                 self._call = call
             try:
                 call.result()
             except grpc.FutureCancelledError:
-                return "we are stopping"
+                return Refusal(reason="we are stopping")
             except grpc.RpcError as error:
-                return _said(error)
+                return _refusal(error)
             finally:
                 self._call = None
         return None
@@ -53,9 +62,23 @@ class KubeletClient:
             call.cancel()
 
 
-def _said(error: grpc.RpcError) -> str:
-    if isinstance(error, grpc.Call):
-        if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-            return f"no answer within {TIMEOUT:g} s"
-        return f"{error.code().name}: {error.details()}"
-    return str(error)
+_LASTING = {
+    grpc.StatusCode.UNIMPLEMENTED: (
+        f"What answers there knows no registration for version {VERSION} of the device plugin API. Name the kubelet's "
+        "own device plugin socket with --kubelet-socket"
+    ),
+    grpc.StatusCode.INVALID_ARGUMENT: "Give the resource another name, or look into the kubelet's log",
+}
+"""Answers that stay the same however often we ask, and what to change."""
+
+
+def _refusal(error: grpc.RpcError) -> Refusal:
+    if not isinstance(error, grpc.Call):
+        return Refusal(reason=str(error))
+    code = error.code()
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return Refusal(reason=f"no answer within {TIMEOUT:g} s")
+    said = f"{code.name}: {error.details()}"
+    if code in _LASTING:
+        return Refusal(reason=f"{said}. {_LASTING[code]}", lasting=True)
+    return Refusal(reason=said)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from pathlib import Path
+from typing import cast
 
 import grpc
 
@@ -14,6 +17,7 @@ from device_plugin._pb import deviceplugin_pb2 as pb
 from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from device_plugin.sockets import SocketFile, check_length, socket_at
 from device_plugin.streams import MOST
+from device_plugin.workers import Workers
 from gpu_core.errors import KubeletError
 from gpu_core.runtime.passing import passing_name
 
@@ -24,8 +28,12 @@ _MODE = 0o755
 """The original's mode: only the owner may write, and so connect."""
 
 _DIAL_TIMEOUT = 5.0
+"""Seconds that our own server has to answer."""
 
-_LAST_CALLS = 5.0
+_DIAL_SLICE = 0.5
+"""Seconds after which it is seen whether the path is still ours to wait at."""
+
+LAST_CALLS = 2.0
 """Seconds that calls in progress have to end once they were told to."""
 
 _LARGEST_QUESTION = 16 << 20
@@ -61,8 +69,10 @@ class Listener:
 
     def __init__(self, path: Path, servicer: rpc.DevicePluginServicer) -> None:
         self._path = path
-        self._pool = ThreadPoolExecutor(max_workers=MOST + _CALLS, thread_name_prefix=path.stem)
-        self._server = grpc.server(self._pool, options=_SERVER_OPTIONS)
+        self._workers = Workers(MOST + _CALLS, name=path.stem)
+        # gRPC uses nothing of a pool but `submit`.
+        self._server = grpc.server(cast("ThreadPoolExecutor", self._workers), options=_SERVER_OPTIONS)
+        self._ended: threading.Event | None = None
         rpc.add_DevicePluginServicer_to_server(servicer, self._server)
         self._file: SocketFile | None = None
 
@@ -79,11 +89,10 @@ class Listener:
         except (OSError, RuntimeError) as error:
             self.close()
             raise KubeletError(_why_not(self._path, error)) from error
-        try:
-            _dial(self._path)
-        except grpc.RpcError as error:
+        problem = self._silence()
+        if problem is not None:
             self.close()
-            raise KubeletError(f"Our own server does not answer on {self._path}: {error}") from error
+            raise KubeletError(problem)
 
     def _bind(self, path: Path) -> None:
         """Have gRPC make the socket. Raises OSError with the kernel's reason where that is impossible."""
@@ -99,25 +108,56 @@ class Listener:
             return Place.OURS
         return Place.OTHER if found is not None else Place.EMPTY
 
-    def close(self) -> None:
-        """Remove the socket if it is still ours, and end every call; returns when all of them have ended."""
+    def _silence(self) -> str | None:
+        """Return why nobody answers at our path; None as soon as somebody does."""
+        deadline = time.monotonic() + _DIAL_TIMEOUT
+        while not answers_as_plugin(self._path, _DIAL_SLICE):
+            if self.place() is not Place.OURS:
+                return _removed(self._path)
+            if time.monotonic() >= deadline:
+                return f"Our own server does not answer on {self._path} within {_DIAL_TIMEOUT:g} s. It is tried again."
+        return None
+
+    def end(self) -> None:
+        """Remove the socket if it is still ours, and tell every call to end; returns at once."""
+        if self._ended is not None:
+            return
         if self._file is not None and self.place() is Place.OURS:
             with contextlib.suppress(OSError):
                 self._path.unlink()
-        ended = self._server.stop(None).wait(_LAST_CALLS)
-        self._pool.shutdown(wait=ended)
+        # Without a time to wait gRPC itself waits for every call, however long that takes.
+        self._ended = self._server.stop(0)
+
+    def close(self, patience: float = LAST_CALLS) -> None:
+        """Do what `end` does, and wait until all calls have ended, `patience` seconds at most: the others are left."""
+        self.end()
+        deadline = time.monotonic() + patience
+        ended = self._ended is not None and self._ended.wait(patience)
+        # Not before: until then gRPC may have another call to hand over.
+        self._workers.shutdown()
+        if ended:
+            self._workers.join(max(0.0, deadline - time.monotonic()))
 
 
-def _dial(path: Path) -> None:
+def answers_as_plugin(path: Path, timeout: float) -> bool:
+    """Tell whether a device plugin answers at a path within `timeout` seconds."""
     with grpc.insecure_channel(f"unix:{path}", options=CHANNEL_OPTIONS) as channel:
-        rpc.DevicePluginStub(channel).GetDevicePluginOptions(pb.Empty(), timeout=_DIAL_TIMEOUT, wait_for_ready=True)
+        try:
+            rpc.DevicePluginStub(channel).GetDevicePluginOptions(pb.Empty(), timeout=timeout, wait_for_ready=True)
+        except grpc.RpcError:
+            return False
+    return True
 
 
 def _why_not(path: Path, error: OSError | RuntimeError) -> str:
     if isinstance(error, FileNotFoundError) and path.parent.exists():
-        return f"The socket {path} was removed while it was made, as by a kubelet that starts. It will be made again."
+        return _removed(path)
     reason = (isinstance(error, OSError) and error.strerror) or error
     return f"The socket {path} cannot be made: {reason}. Mount the kubelet's device plugin directory there, writable."
+
+
+def _removed(path: Path) -> str:
+    return f"The socket {path} was removed while it was made, as by a kubelet that starts. It will be made again."
 
 
 def _refusal(path: Path) -> OSError:

@@ -13,6 +13,9 @@ VERSION = "v1beta1"
 
 OPTIONS = pb.DevicePluginOptions(pre_start_required=False, get_preferred_allocation_available=True)
 
+ONLOOKER = ("gpu-suite-onlooker", "yes")
+"""What comes with a ListAndWatch call of ours, which must not be taken for the kubelet's."""
+
 _WORDS = {True: "Healthy", False: "Unhealthy"}
 _READ_AND_WRITE = "rw"
 

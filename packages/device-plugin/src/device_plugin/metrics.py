@@ -39,7 +39,7 @@ REGISTERED_AT = Metric(
 )
 REGISTERED = Metric(
     name="nvidia_device_plugin_registered",
-    help="1 while the kubelet follows a resource's list of devices, else 0.",
+    help="1 while the kubelet follows a resource's list of devices, and our socket is the one it knows, else 0.",
     kind=MetricKind.GAUGE,
     labels=("resource",),
 )

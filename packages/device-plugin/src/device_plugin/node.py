@@ -83,6 +83,10 @@ class Node:
         """Return the calls into the driver that have not returned in time; any thread may ask."""
         return self._hardware.stuck()
 
+    def count(self) -> None:
+        """Set the numbers that tell how things are now; any thread may ask for it."""
+        self._plugins.count()
+
     def read(self, config: Config) -> Inventory:
         """Read the node's GPUs, through the driver that a config names. Raises HardwareError."""
         return self._hardware.read(config)

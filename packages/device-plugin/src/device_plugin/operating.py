@@ -42,6 +42,7 @@ def operation(app: Callable[[], App | None], node: str, counters: Counters, puls
     def collect() -> None:
         running = app()
         if running is not None:
+            running.node.count()
             _count_sick(counters, running)
             _count_unanswered(counters, running)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from device_plugin.metrics import DEVICES
+from device_plugin.metrics import DEVICES, REGISTERED
 from device_plugin.registrar import Address, Ready
 from device_plugin.registration import Pace
 from device_plugin.resource_plugin import ResourcePlugin
@@ -19,6 +20,12 @@ from gpu_core.resources.names import short_name
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.probes import Check
+
+_FAREWELL = 1.0
+"""Seconds that open streams have to send the empty list of a resource that goes."""
+
+_PATIENCE = 2.0
+"""Seconds that calls in progress have to end when resources are stopped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,20 +71,22 @@ class Plugins:
             plugin.offer(wanted[name])
         for name, plugin in gone.items():
             self._log.info("No device of this resource is left; it is withdrawn", resource=name)
-            plugin.withdraw()
+            plugin.farewell()
+        said = time.monotonic() + _FAREWELL
+        for plugin in gone.values():
+            plugin.wait_farewell(said)
+        _stop(gone.values())
         for name, plugin in fresh.items():
             devices = len(wanted[name].resource.devices)
             self._log.info("Serving a resource", resource=name, devices=devices)
             # Its health may have changed since its list was made, when nobody told it yet.
             plugin.refresh()
             plugin.start()
-        self._count()
 
     def refresh(self) -> None:
         """Send new lists where the health of a device has changed."""
         for plugin in self._plugins.values():
             plugin.refresh()
-        self._count()
 
     def kubelet_changed(self) -> None:
         """Let every resource look at the kubelet's socket and its own."""
@@ -85,10 +94,9 @@ class Plugins:
             plugin.kubelet_changed()
 
     def stop(self) -> None:
-        """Stop serving."""
+        """Stop serving, in a few seconds at most, whatever whoever is connected does."""
         plugins, self._plugins = self._plugins, {}
-        for plugin in plugins.values():
-            plugin.stop()
+        _stop(plugins.values())
 
     def _new(self, serving: Serving) -> ResourcePlugin:
         name = serving.resource.name
@@ -99,10 +107,12 @@ class Plugins:
         """Return every resource, and whether the kubelet follows its list."""
         return tuple((plugin.serving.resource, plugin.standing) for plugin in self._plugins.values())
 
-    def _count(self) -> None:
+    def count(self) -> None:
+        """Set the numbers that tell how things are now; any thread may ask for it, at every reading of the numbers."""
+        plugins = self._plugins
         book = self._health()
         counts: Counter[tuple[str, str, str]] = Counter()
-        for name, plugin in self._plugins.items():
+        for name, plugin in plugins.items():
             # Of a resource without a sick device, zero is a number too.
             counts[name, "healthy", ""] += 0
             for device in plugin.serving.resource.devices:
@@ -115,3 +125,18 @@ class Plugins:
                 for (name, health, reason), count in counts.items()
             ],
         )
+        followed = {name: plugin.registered for name, plugin in plugins.items()}
+        self._counters.replace(
+            REGISTERED,
+            [({"resource": name}, float(state)) for name, state in followed.items() if state is not None],
+        )
+
+
+def _stop(plugins: Iterable[ResourcePlugin]) -> None:
+    """Stop several together, so that one whose calls do not end takes no time from the others."""
+    plugins = tuple(plugins)
+    deadline = time.monotonic() + _PATIENCE
+    for plugin in plugins:
+        plugin.stop()
+    for plugin in plugins:
+        plugin.close(deadline)

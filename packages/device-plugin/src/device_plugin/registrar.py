@@ -10,10 +10,10 @@ from pathlib import Path
 
 from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from device_plugin.kubelet import KubeletClient
-from device_plugin.listener import Listener, Place
-from device_plugin.metrics import REGISTERED, REGISTERED_AT, REGISTRATION_FAILURES, REGISTRATIONS
+from device_plugin.listener import LAST_CALLS, Listener, Place, answers_as_plugin
+from device_plugin.metrics import REGISTERED_AT, REGISTRATION_FAILURES, REGISTRATIONS
 from device_plugin.registration import Pace, Phase, Registration, Seen
-from device_plugin.sockets import SocketFile, accepts, socket_at
+from device_plugin.sockets import Server, accepts, server_at, socket_at
 from device_plugin.streams import Streams
 from gpu_core.errors import KubeletError
 from gpu_core.runtime.counters import Counters
@@ -61,9 +61,12 @@ class Registrar:
         self._client = KubeletClient(address.kubelet) if address.kubelet else None
         self._listener: Listener | None = None
         self._registration = Registration(pace=address.pace)
-        # The kubelet's socket by which the resource was registered last.
-        self._accepted: SocketFile | None = None
-        self._told = ""
+        # Whether the path was ours when we looked last, and since when a path that had been taken from us is free.
+        self._placed = False
+        self._displaced = False
+        self._free_since: float | None = None
+        self._said = ""
+        self._logged = ""
         self._pauses = 0
         self._stopping = False
         self._changed = threading.Event()
@@ -74,11 +77,27 @@ class Registrar:
         self._thread.start()
 
     @property
+    def registered(self) -> bool | None:
+        """Whether the kubelet follows the list now, on a socket that is ours; None where there is no kubelet.
+
+        Any thread may ask.
+        """
+        if self._client is None:
+            return None
+        registration = self._registration
+        followed = registration.phase is Phase.FOLLOWED and self._streams.is_open(registration.stream)
+        return followed and self._placed
+
+    @property
     def standing(self) -> Check:
         """Whether the kubelet follows the list, with what was said last; any thread may ask."""
-        followed = self._client is None or self._registration.phase is Phase.FOLLOWED
-        ok = followed and self._listener is not None
-        return Check(name=self._address.resource, ok=ok, reason=self._told or "not served yet")
+        registered, said = self.registered, self._said
+        if registered is None:
+            return Check(name=self._address.resource, ok=self._placed, reason=said or _NOT_YET)
+        if not registered and said == _SENTENCES[Phase.FOLLOWED]:
+            # It has just ended the stream, and we have not looked again.
+            said = _SENTENCES[Phase.LOST]
+        return Check(name=self._address.resource, ok=registered, reason=said or _NOT_YET)
 
     @property
     def running(self) -> bool:
@@ -90,19 +109,18 @@ class Registrar:
         self._changed.set()
 
     def stop(self) -> None:
-        """Look after nothing any more; what is served is served until `close`."""
+        """Begin to stop serving; returns at once."""
         self._stopping = True
         self._changed.set()
         if self._client is not None:
             self._client.close()
-        if self._thread.ident is not None:
-            self._thread.join()
 
-    def close(self) -> None:
-        """Stop serving, after `stop`; returns when the socket is gone and every call has ended."""
-        if self._listener is not None:
-            self._listener.close()
-        self._counters.set(REGISTERED, 0, resource=self._address.resource)
+    def close(self, deadline: float) -> None:
+        """Wait after `stop` until every call has ended, until the moment `deadline` at the latest."""
+        if self._thread.ident is not None:
+            self._thread.join(max(0.0, deadline - time.monotonic()))
+        if self._listener is not None and not self._thread.is_alive():
+            self._listener.close(max(0.0, deadline - time.monotonic()))
 
     def _run(self) -> None:
         wait = 0.0
@@ -110,33 +128,48 @@ class Registrar:
             self._changed.wait(wait)
             self._changed.clear()
             if self._stopping:
+                if self._listener is not None:
+                    self._listener.end()
                 return
             wait = self._step()
 
     def _step(self) -> float:
         """Do what there is to do now, and return in how many seconds to look again."""
         obstacle = self._serve()
+        self._placed = obstacle is None
         if obstacle is not None:
             self._tell(obstacle, warns=True)
-            self._pauses += 1
-            return min(_FIRST_PAUSE * 2.0 ** min(self._pauses - 1, 10), _LONGEST_PAUSE)
+            return self._patience()
         self._pauses = 0
         if self._client is None:
             self._tell(f"Serving on {self._address.socket} without registering, as no kubelet socket is configured")
             return self._address.pace.look
         return self._register(self._client)
 
+    def _patience(self) -> float:
+        """Return in how many seconds to see again whether we can serve."""
+        if self._free_since is not None:
+            return max(0.0, self._free_since + self._address.pace.precedence - self._clock())
+        if self._displaced:
+            # The other's death leaves its socket as it was, and so is seen by looking only.
+            return self._address.pace.look
+        self._pauses += 1
+        return min(_FIRST_PAUSE * 2.0 ** min(self._pauses - 1, 10), _LONGEST_PAUSE)
+
     def _serve(self) -> str | None:
         """See to it that our socket is there; return why it is not."""
         if self._listener is not None:
             place = self._listener.place()
             if place is Place.OURS:
+                self._displaced, self._free_since = False, None
                 return None
-            if place is Place.OTHER and accepts(self._address.socket, _CONNECT_TIMEOUT):
-                return f"Another process serves {self._address.socket} now; leaving it alone until that has gone"
+            obstacle = self._obstacle(place)
+            if obstacle is not None:
+                return obstacle
             # A kubelet that starts clears its directory. Whoever was connected belonged to the one before.
-            self._listener.close()
+            self._listener.close(LAST_CALLS)
             self._listener = None
+        self._displaced, self._free_since = False, None
         obstacle = self._ready()
         if obstacle is not None:
             return obstacle
@@ -150,16 +183,33 @@ class Registrar:
         self._registration = Registration(pace=self._address.pace)
         return None
 
+    def _obstacle(self, place: Place) -> str | None:
+        """Return why we may not place our socket anew: the newer of two serves, and the older one waits."""
+        path = self._address.socket
+        other = server_at(path, _CONNECT_TIMEOUT) if place is Place.OTHER else None
+        if other is not None:
+            self._displaced, self._free_since = True, None
+            return f"Another process serves {path}: {_described(other, path)}. We serve there again when it has gone"
+        if place is Place.OTHER or not self._displaced:
+            # What a process that has died left behind is no more than an empty place.
+            return None
+        now = self._clock()
+        if self._free_since is None:
+            self._free_since = now
+        if now - self._free_since >= self._address.pace.precedence:
+            return None
+        return f"Whoever served {path} has gone; serving there again soon"
+
     def _register(self, client: KubeletClient) -> float:
-        before = self._seen(client)
-        self._move(self._registration.after_look(before))
-        if not self._registration.is_due(before.now):
-            return self._registration.wait(before.now)
+        before = self._look(client)
+        registration = self._registration
+        if not registration.is_due(before.now):
+            return registration.wait(before.now)
         if not accepts(client.socket, _CONNECT_TIMEOUT):
             reason = "nobody accepts connections on it"
-            self._move(self._registration.after_failure(Phase.CLOSED, reason, self._clock()))
+            self._move(registration.after_failure(Phase.CLOSED, reason, self._clock()))
             return self._registration.wait(self._clock())
-        if self._accepted not in (None, before.kubelet):
+        if not registration.futile:
             # Whoever follows the list belongs to the kubelet before this one, which will never read it again.
             self._streams.end_all()
         failure = client.register(endpoint=self._address.socket.name, resource=self._address.resource)
@@ -167,43 +217,67 @@ class Registrar:
             return 0.0
         if failure is not None:
             self._counters.add(REGISTRATION_FAILURES, resource=self._address.resource)
-            self._move(self._registration.after_failure(Phase.REFUSED, failure, self._clock()))
+            phase = Phase.UNFIT if failure.lasting else Phase.REFUSED
+            self._move(self._registration.after_failure(phase, failure.reason, self._clock()))
             return self._registration.wait(self._clock())
-        self._accepted = before.kubelet
         self._counters.add(REGISTRATIONS, resource=self._address.resource)
         self._counters.set(REGISTERED_AT, time.time(), resource=self._address.resource)
         self._move(self._registration.after_acceptance(before, self._clock()))
         # The stream may be open already.
         return 0.0
 
-    def _seen(self, client: KubeletClient) -> Seen:
-        return Seen(
-            now=self._clock(),
-            kubelet=socket_at(client.socket),
-            opened=self._streams.opened,
-            open=self._streams.open,
-        )
+    def _look(self, client: KubeletClient) -> Seen:
+        # In this order: a stream that ends in between is one that was open.
+        opened = self._streams.opened
+        seen = Seen(now=self._clock(), kubelet=socket_at(client.socket), opened=opened, streams=self._streams.open)
+        pending = self._registration.stream
+        self._move(self._registration.after_look(seen))
+        if self._registration.phase is Phase.SPURNED and pending:
+            # A kubelet that does not read keeps it open for ever, and will be given another.
+            self._streams.cut(pending)
+        return seen
 
     def _move(self, registration: Registration) -> None:
         self._registration = registration
-        self._counters.set(REGISTERED, float(registration.phase is Phase.FOLLOWED), resource=self._address.resource)
-        warns, sentence = _SENTENCES[registration.phase]
-        self._tell(sentence.format(socket=self._address.kubelet, reason=registration.reason), warns=warns)
+        sentence = _SENTENCES[registration.phase].format(socket=self._address.kubelet, reason=registration.reason)
+        # Of a registration that is repeated it is known already what came of it.
+        quiet = registration.phase is Phase.ACCEPTED and registration.futile > 1
+        self._tell(sentence, warns=registration.phase in _WARNINGS, quiet=quiet)
 
-    def _tell(self, sentence: str, *, warns: bool = False) -> None:
-        """Log a state once, however long it lasts."""
-        if sentence and sentence != self._told:
-            self._told = sentence
+    def _tell(self, sentence: str, *, warns: bool = False, quiet: bool = False) -> None:
+        """Say where we stand to whoever asks, and log it once, however long it lasts."""
+        if not sentence:
+            return
+        self._said = sentence
+        if not quiet and sentence != self._logged:
+            self._logged = sentence
             (self._log.warning if warns else self._log.info)(sentence)
 
 
+def _described(other: Server, path: Path) -> str:
+    if other.pid is not None:
+        return f"process {other.pid} ({other.name})" if other.name else f"process {other.pid}"
+    if answers_as_plugin(path, _CONNECT_TIMEOUT):
+        return "a device plugin in another container"
+    return "one in another container that does not answer as a device plugin"
+
+
+_NOT_YET = "not served yet"
+
 _SENTENCES = {
-    Phase.ABSENT: (False, "Waiting for the kubelet: {socket} does not exist"),
-    Phase.MET: (False, ""),
-    Phase.CLOSED: (False, "Waiting for the kubelet on {socket}: {reason}"),
-    Phase.REFUSED: (True, "The kubelet on {socket} did not take the registration and will be asked again: {reason}"),
-    Phase.ACCEPTED: (False, "Registered with the kubelet on {socket}; waiting for it to follow the list of devices"),
-    Phase.FOLLOWED: (False, "The kubelet follows the list of devices"),
-    Phase.LOST: (True, "The kubelet ended the stream; registering again unless it comes back"),
+    Phase.ABSENT: "Waiting for the kubelet: {socket} does not exist",
+    Phase.MET: "",
+    Phase.CLOSED: "Waiting for the kubelet on {socket}: {reason}",
+    Phase.REFUSED: "The kubelet on {socket} did not take the registration and will be asked again: {reason}",
+    Phase.UNFIT: "The registration was refused on {socket}, and is tried again every few minutes only: {reason}",
+    Phase.ACCEPTED: "Registered with the kubelet on {socket}; waiting for it to follow the list of devices",
+    Phase.FOLLOWED: "The kubelet follows the list of devices",
+    Phase.LOST: "The kubelet ended the stream; registering again",
+    Phase.SPURNED: (
+        "The kubelet on {socket} takes the registration and does not follow the list: {reason}. Its own log says why. "
+        "Registering again, less and less often"
+    ),
 }
-"""Whether a phase deserves a warning, and what is said of it."""
+"""What is said of a phase."""
+
+_WARNINGS = (Phase.REFUSED, Phase.UNFIT, Phase.LOST, Phase.SPURNED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from collections.abc import Callable
 
@@ -15,12 +16,9 @@ from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.probes import Check
 from gpu_core.runtime.published import Published
 
-_FAREWELL = 1.0
-"""Seconds that open streams have to send the empty list of a resource that goes."""
-
 
 class ResourcePlugin:
-    """Serves one resource from `start` to `stop`; in between, what it offers may change without anybody noticing.
+    """Serves one resource from `start` to `close`; in between, what it offers may change without anybody noticing.
 
     `health` gives the present book.
     """
@@ -65,6 +63,11 @@ class ResourcePlugin:
         return self._registrar.standing
 
     @property
+    def registered(self) -> bool | None:
+        """Whether the kubelet follows the list now; None where there is no kubelet."""
+        return self._registrar.registered
+
+    @property
     def listing(self) -> Listing:
         """The list as it is now."""
         return self._lists.current()[1]
@@ -85,19 +88,24 @@ class ResourcePlugin:
         """Look at the kubelet's socket and our own at once."""
         self._wake()
 
-    def withdraw(self) -> None:
-        """Tell every stream that the resource has no devices any more, then stop."""
+    def farewell(self) -> None:
+        """Begin to tell every stream that the resource has no devices any more."""
         with self._lock:
             self._withdrawn = True
             self._lists.publish(())
-        self._streams.wait_sent(self._lists.current()[0], _FAREWELL)
-        self.stop()
+
+    def wait_farewell(self, deadline: float) -> None:
+        """Wait until every stream was told, until the moment `deadline` at the latest."""
+        self._streams.wait_sent(self._lists.current()[0], max(0.0, deadline - time.monotonic()))
 
     def stop(self) -> None:
-        """Stop serving; returns when the socket is gone and every stream has ended."""
+        """Begin to stop: register no more, take no more calls, let every stream end. Returns at once."""
         self._registrar.stop()
         self._lists.close()
-        self._registrar.close()
+
+    def close(self, deadline: float) -> None:
+        """Wait after `stop` until the socket is gone and every call has ended, or the moment `deadline` has come."""
+        self._registrar.close(deadline)
 
     def _wake(self) -> None:
         self._registrar.wake()

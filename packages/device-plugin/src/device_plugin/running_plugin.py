@@ -12,6 +12,7 @@ import grpc
 from device_plugin._pb import deviceplugin_pb2 as pb
 from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from device_plugin.listener import CHANNEL_OPTIONS
+from device_plugin.messages import ONLOOKER
 from device_plugin.sockets import accepts
 from gpu_core.errors import KubeletError
 from gpu_core.runtime.addresses import Address
@@ -49,7 +50,7 @@ def over_sockets(directory: Path) -> dict[str, Any]:
 
 def _listed(socket: Path) -> dict[str, Any]:
     with grpc.insecure_channel(f"unix:{socket}", options=CHANNEL_OPTIONS) as channel:
-        stream = rpc.DevicePluginStub(channel).ListAndWatch(pb.Empty(), timeout=_TIMEOUT)
+        stream = rpc.DevicePluginStub(channel).ListAndWatch(pb.Empty(), timeout=_TIMEOUT, metadata=(ONLOOKER,))
         try:
             devices = list(next(iter(stream)).devices)
         except (grpc.RpcError, StopIteration) as error:

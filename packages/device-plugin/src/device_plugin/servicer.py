@@ -16,7 +16,7 @@ from device_plugin._pb import deviceplugin_pb2 as pb
 from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from device_plugin.allocate import Rules, allocate
 from device_plugin.listing import Listing
-from device_plugin.messages import OPTIONS, container_message, list_message
+from device_plugin.messages import ONLOOKER, OPTIONS, container_message, list_message
 from device_plugin.metrics import ALLOCATIONS, LATENCY, REFUSALS
 from device_plugin.streams import Streams
 from gpu_core.errors import AllocationError
@@ -70,7 +70,8 @@ class DevicePlugin(rpc.DevicePluginServicer):
             gone.set()
             self._lists.wake()
 
-        number = self._streams.begin(over)
+        onlooker = ONLOOKER in context.invocation_metadata()
+        number = self._streams.begin(over, context.cancel, onlooker=onlooker)
         if number is None:
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "Too many streams are open. Close those not in use.")
         try:

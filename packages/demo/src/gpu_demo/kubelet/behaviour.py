@@ -27,7 +27,14 @@ class Registers(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
-    """How to treat plugins. `opens_stream` false dials back and asks for the options, but opens no ListAndWatch."""
+    """How to treat plugins.
+
+    `opens_stream` false dials back and asks for the options, but opens no ListAndWatch. `takes_lists` false finds every
+    list too large, which ends its stream. `refusal` is the name of the gRPC status with which a call is refused; Go's
+    servers send a plain error as UNKNOWN.
+    """
 
     registers: Registers = Registers.SERVED
     opens_stream: bool = True
+    takes_lists: bool = True
+    refusal: str = "UNKNOWN"

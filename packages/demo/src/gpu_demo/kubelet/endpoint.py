@@ -20,13 +20,21 @@ PRE_START_TIMEOUT = 30.0
 # The kubelet waits for these without limit; a test should not.
 CALL_TIMEOUT = 60.0
 
-_CHANNEL_OPTIONS = (
+_CHANNEL_OPTIONS: tuple[tuple[str, str | int], ...] = (
     # Without it the client would send the escaped path as authority, which Go's servers refuse.
     ("grpc.default_authority", "localhost"),
     # A new plugin behind an old path is a new connection, without the old one's back-off.
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.initial_reconnect_backoff_ms", 100),
 )
+
+
+_NO_LIST = ("grpc.max_receive_message_length", 8)
+"""Room for the options of a plugin, and for no device."""
+
+
+def _options(*, takes_lists: bool) -> tuple[tuple[str, str | int], ...]:
+    return _CHANNEL_OPTIONS if takes_lists else (*_CHANNEL_OPTIONS, _NO_LIST)
 
 
 class DialError(ConnectionError):
@@ -36,12 +44,12 @@ class DialError(ConnectionError):
 class Endpoint:
     """One registration of one resource. Use: `connect`, then perhaps `open_stream`, at last `close`."""
 
-    def __init__(self, *, resource: str, socket: Path, log: EventLog) -> None:
+    def __init__(self, *, resource: str, socket: Path, log: EventLog, takes_lists: bool = True) -> None:
         self.resource = resource
         self.options = Options()
         self.devices: tuple[ListedDevice, ...] = ()
         self._log = log
-        self._channel = grpc.insecure_channel(f"unix:{socket}", options=_CHANNEL_OPTIONS)
+        self._channel = grpc.insecure_channel(f"unix:{socket}", options=_options(takes_lists=takes_lists))
         self._stub = rpc.DevicePluginStub(self._channel)
         self._stream: threading.Thread | None = None
         self._closed_because: str | None = None

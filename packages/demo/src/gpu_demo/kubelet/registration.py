@@ -21,7 +21,7 @@ from gpu_demo.kubelet.names import complaint
 class Connect(Protocol):
     """What dials the plugin behind a registration."""
 
-    def __call__(self, request: pb.RegisterRequest, *, opens_stream: bool, accepted: Callable[[], None]) -> None:
+    def __call__(self, request: pb.RegisterRequest, behaviour: Behaviour, *, accepted: Callable[[], None]) -> None:
         """Dial, call `accepted`, then open the stream; raises DialError when the plugin does not answer."""
 
 
@@ -42,12 +42,12 @@ class Registration(rpc.RegistrationServicer):
         match behaviour.registers:
             case Registers.SERVED:
                 try:
-                    self._connect(request, opens_stream=behaviour.opens_stream, accepted=lambda: self._accept(request))
+                    self._connect(request, behaviour, accepted=lambda: self._accept(request))
                 except DialError as error:
                     self._refuse(request, context, f"the plugin's socket {request.endpoint} does not answer: {error}")
             case Registers.SERVED_LATER:
                 self._accept(request)
-                context.add_callback(lambda: self._connect_later(request, opens_stream=behaviour.opens_stream))
+                context.add_callback(lambda: self._connect_later(request, behaviour))
             case Registers.REFUSED:
                 self._refuse(request, context, "this kubelet takes no registrations now")
             case Registers.FORGOTTEN:
@@ -58,10 +58,10 @@ class Registration(rpc.RegistrationServicer):
                 assert_never(behaviour.registers)
         return pb.Empty()
 
-    def _connect_later(self, request: pb.RegisterRequest, *, opens_stream: bool) -> None:
+    def _connect_later(self, request: pb.RegisterRequest, behaviour: Behaviour) -> None:
         def dial() -> None:
             try:
-                self._connect(request, opens_stream=opens_stream, accepted=lambda: None)
+                self._connect(request, behaviour, accepted=lambda: None)
             except DialError as error:
                 failed = DialFailed(resource=request.resource_name, endpoint=request.endpoint, reason=str(error))
                 self._log.append(failed)
@@ -88,8 +88,7 @@ class Registration(rpc.RegistrationServicer):
                 reason=reason,
             )
         )
-        # Go's servers send a plain error as UNKNOWN.
-        context.abort(grpc.StatusCode.UNKNOWN, reason)
+        context.abort(grpc.StatusCode[self._behaviour().refusal], reason)
 
 
 def wait_for_end(context: grpc.ServicerContext) -> None:

@@ -50,8 +50,8 @@ class Kubelet:
         self._starts += 1
         life = self._starts
 
-        def connect(request: pb.RegisterRequest, *, opens_stream: bool, accepted: Callable[[], None]) -> None:
-            self._connect(life, request, opens_stream=opens_stream, accepted=accepted)
+        def connect(request: pb.RegisterRequest, behaviour: Behaviour, *, accepted: Callable[[], None]) -> None:
+            self._connect(life, request, behaviour, accepted=accepted)
 
         servicer = Registration(behaviour=lambda: self.behaviour, connect=connect, log=self.log)
         self._server = RegistrationSocket(self.socket, servicer, number=life)
@@ -130,10 +130,11 @@ class Kubelet:
         self._containers.release(grant)
 
     def _connect(
-        self, life: int, request: pb.RegisterRequest, *, opens_stream: bool, accepted: Callable[[], None]
+        self, life: int, request: pb.RegisterRequest, behaviour: Behaviour, *, accepted: Callable[[], None]
     ) -> None:
         resource = request.resource_name
-        endpoint = Endpoint(resource=resource, socket=self.directory / request.endpoint, log=self.log)
+        socket = self.directory / request.endpoint
+        endpoint = Endpoint(resource=resource, socket=socket, log=self.log, takes_lists=behaviour.takes_lists)
         try:
             with self._lock:
                 self._check(life)
@@ -145,7 +146,7 @@ class Kubelet:
                 if replaced is not None:
                     replaced.close("a new registration took its place")
                 accepted()
-                if opens_stream:
+                if behaviour.opens_stream:
                     endpoint.open_stream()
         except DialError:
             endpoint.close("it could not be dialled")
