@@ -26,6 +26,7 @@ EDGES = frozenset(
         "gpu_core.devices.nvml_links",
         "gpu_core.devices.nvml_mig",
         "gpu_core.devices.nvml_monitor",
+        "gpu_core.devices.tegra",
         "gpu_core.devices.simulated.backend",
         "gpu_core.devices.simulated.c_values",
         "gpu_core.devices.simulated.event_calls",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from gpu_core.devices import tegra
 from gpu_core.devices.cuda import MissingCuda
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.libcuda import CudaLibrary
-from gpu_core.devices.model import Fault, Gpu, Inventory, Platform
+from gpu_core.devices.model import NO_ANSWER, Fault, Gpu, Inventory, Platform
 from gpu_core.devices.tegra import TegraBackend
 
 ATTRIBUTES = {75: 8, 76: 7}
@@ -104,6 +107,22 @@ def test_a_failing_function_of_the_system_is_a_fault_of_the_node(
 def test_a_failing_function_of_the_gpu_is_its_fault(function: str, facts: dict[str, Any]) -> None:
     gpu = read(FakeLibcuda({function: 101})).gpus[0]
     assert gpu == replace(ORIN, **facts, faults=(Fault(call=function, code="INVALID_DEVICE"),))
+
+
+def test_cuda_that_does_not_answer_is_a_fault_of_the_node_and_is_not_asked_again_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tegra, "START_DEADLINE", 0.2)
+    free = threading.Event()
+    library = FakeLibcuda()
+    monkeypatch.setattr(FakeLibcuda, "_cuDeviceGetCount", lambda _count: not free.wait(20))
+    backend = TegraBackend(CudaLibrary(library), threads := DriverThreads())
+    late = Inventory(
+        platform=Platform.TEGRA, faults=(Fault(call="cuDeviceGetCount", code=NO_ANSWER),), mig_minors_known=False
+    )
+    assert [backend.read(), backend.read()] == [late, late]
+    assert len(threads.stuck()) == 1
+    free.set()
 
 
 def test_memory_that_cannot_be_read_is_absent() -> None:

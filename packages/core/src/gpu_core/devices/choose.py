@@ -50,7 +50,7 @@ def open_backend(
     if strategy is DeviceDiscoveryStrategy.VFIO:
         return VfioBackend(files.vfio_functions, files.device_names)
     if strategy is DeviceDiscoveryStrategy.TEGRA:
-        return TegraBackend(load_cuda(loader))
+        return TegraBackend(load_cuda(loader), threads)
     library, failures = load(candidates(driver_root_ctr), loader)
     backend: NvmlBackend | None = None
     refused: NvmlCallError | None = None
@@ -70,7 +70,7 @@ def open_backend(
     if platform is Platform.TEGRA:
         if backend is not None:
             backend.close()
-        return TegraBackend(load_cuda(loader))
+        return TegraBackend(load_cuda(loader), threads)
     if backend is not None:
         return backend
     if refused is not None:

@@ -25,6 +25,9 @@ K = TypeVar("K", bound=Hashable)
 DEADLINE = 3.0
 """Seconds that one GPU has for all that is asked of it at once."""
 
+START_DEADLINE = 15.0
+"""Seconds that a driver has to start: without a persistence daemon it wakes its GPUs first."""
+
 _STALL = 0.05
 """Seconds after which a job no longer keeps the next one waiting: most drivers need one thread only."""
 

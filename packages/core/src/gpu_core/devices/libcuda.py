@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from gpu_core.devices.cuda import Cuda, MissingCuda
+from gpu_core.devices.driver_threads import entering
 from gpu_core.devices.model import Fault
 
 LIBRARY = "libcuda.so.1"
@@ -94,6 +95,7 @@ class CudaLibrary:
         return self._call("cuDeviceGet", ctypes.byref(device), ctypes.c_int(index)) or ask(device)
 
     def _call(self, function: str, *args: Any) -> Fault | None:
+        entering(function)
         try:
             code = getattr(self._library, function)(*args)
         except AttributeError:

@@ -10,7 +10,7 @@ from typing import Any
 import pynvml
 
 from gpu_core.devices.advice import not_started
-from gpu_core.devices.driver_threads import DriverThreads
+from gpu_core.devices.driver_threads import START_DEADLINE, DriverThreads
 from gpu_core.devices.events import HealthMonitor
 from gpu_core.devices.model import NO_ANSWER, Fault, Gpu, Inventory, PairLink, Platform, UnreadableGpu
 from gpu_core.devices.node_files import NodeFiles
@@ -20,9 +20,6 @@ from gpu_core.devices.nvml_library import install, unload
 from gpu_core.devices.nvml_links import read_links
 from gpu_core.devices.nvml_monitor import NvmlMonitor
 from gpu_core.errors import Ending, NvmlCallError
-
-_START = 15.0
-"""Seconds that the driver has to start: without a persistence daemon it wakes its GPUs first."""
 
 
 class NvmlBackend:
@@ -43,7 +40,7 @@ class NvmlBackend:
     ) -> None:
         self._threads = threads or DriverThreads()
         install(library)
-        started = self._threads.run("driver", lambda: attempt("Init", pynvml.nvmlInit), deadline=_START)
+        started = self._threads.run("driver", lambda: attempt("Init", pynvml.nvmlInit), deadline=START_DEADLINE)
         if isinstance(started, Fault):
             if started.code != NO_ANSWER:
                 unload(library)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpu_core.devices.cuda import Cuda
+from gpu_core.devices.driver_threads import START_DEADLINE, DriverThreads
 from gpu_core.devices.events import HealthMonitor
 from gpu_core.devices.model import Fault, Gpu, Inventory, Platform
 
@@ -10,8 +11,9 @@ from gpu_core.devices.model import Fault, Gpu, Inventory, Platform
 class TegraBackend:
     """CUDA, asked anew at each read. That CUDA does not answer is a fact of the inventory, and no failure to read."""
 
-    def __init__(self, cuda: Cuda) -> None:
+    def __init__(self, cuda: Cuda, threads: DriverThreads | None = None) -> None:
         self._cuda = cuda
+        self._threads = threads or DriverThreads()
 
     @property
     def platform(self) -> Platform:
@@ -19,7 +21,20 @@ class TegraBackend:
         return Platform.TEGRA
 
     def read(self, *, links: bool = False) -> Inventory:  # noqa: ARG002  One GPU has no links.
-        """Read what CUDA knows. There is no driver version, and no UUID but `tegra`."""
+        """Read what CUDA knows, if it answers in time. There is no driver version, and no UUID but `tegra`."""
+        answer = self._threads.run("cuda", self._read, deadline=START_DEADLINE)
+        if isinstance(answer, Fault):
+            return Inventory(platform=self.platform, faults=(answer,), mig_minors_known=False)
+        return answer
+
+    def monitor(self) -> HealthMonitor | None:
+        """Return None: nothing reports the health of these GPUs."""
+        return None
+
+    def close(self) -> None:
+        """Do nothing; CUDA ends with the process."""
+
+    def _read(self) -> Inventory:
         fault = self._cuda.init()
         if fault is not None:
             return Inventory(platform=self.platform, faults=(fault,), mig_minors_known=False)
@@ -31,13 +46,6 @@ class TegraBackend:
             faults=tuple(answer for answer in (version, count) if isinstance(answer, Fault)),
             mig_minors_known=False,
         )
-
-    def monitor(self) -> HealthMonitor | None:
-        """Return None: nothing reports the health of these GPUs."""
-        return None
-
-    def close(self) -> None:
-        """Do nothing; CUDA ends with the process."""
 
     def _gpu(self, index: int) -> Gpu:
         name = self._cuda.name(index)

@@ -79,7 +79,7 @@ def open_simulated(
             return NvmlBackend(library, SimulatedFiles(node), platform, threads)
         case Platform.TEGRA:
             cuda: Cuda = MissingCuda() if node.cuda_device is None else SimulatedCuda(node.cuda_device, node.cuda)
-            return TegraBackend(cuda)
+            return TegraBackend(cuda, threads)
         case Platform.VFIO:
             bound = tuple(
                 BoundFunction(pci=facts, memory=gpu.memory)
