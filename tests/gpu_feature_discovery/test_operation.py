@@ -20,7 +20,7 @@ from gpu_feature_discovery.operating import operation
 
 @contextmanager
 def watched(bench: Bench) -> Iterator[int]:
-    with operated("127.0.0.1:0", operation(bench.daemon, bench.counters, Pulse(time.monotonic))) as port:
+    with operated("127.0.0.1:0", operation(bench.daemon, tuple, bench.counters, Pulse(time.monotonic))) as port:
         assert port is not None
         yield port
 

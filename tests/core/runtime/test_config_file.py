@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import queue
 import resource
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import inotify_simple  # noqa: F401  loaded before the limit on open files falls
@@ -21,15 +23,16 @@ class Noticed:
 
     def __init__(self, path: Path, digest: str) -> None:
         self._reports: queue.SimpleQueue[None] = queue.SimpleQueue()
-        self._watch = ConfigFileWatch(path, digest=digest, changed=lambda: self._reports.put(None))
-        self._watch.start()
+        self.watch = ConfigFileWatch(path, digest=digest, changed=lambda: self._reports.put(None))
+        self._running = ExitStack()
+        self._running.enter_context(self.watch.running())
 
     def wait(self) -> None:
         self._reports.get(timeout=PATIENCE)
 
     def stop(self) -> int:
         """Stop the watch and return how many reports nobody waited for."""
-        self._watch.stop()
+        self._running.close()
         return self._reports.qsize()
 
 
@@ -128,7 +131,7 @@ def test_without_inotify_events_the_regular_look_notices(tmp_path: Path) -> None
     path = tmp_path / "elsewhere" / "config.yaml"
     path.parent.mkdir()
     path.write_text("one")
-    watch = DirectoriesWatch(lambda: [tmp_path / "nothing"], lambda: reports.put(None), look_again=0.01)
+    watch = DirectoriesWatch(lambda: [tmp_path / "nothing"], lambda: reports.put(None), look_again=lambda: 0.01)
     watch.start()
     reports.get(timeout=PATIENCE)
     watch.stop()
@@ -148,9 +151,9 @@ def open_descriptors() -> int:
 def test_where_the_kernel_gives_no_inotify_the_regular_look_has_to_do(link: Path, volume: Path) -> None:
     """The limit on open files stands in for the one on inotify instances, which only root may change."""
     reports: queue.SimpleQueue[None] = queue.SimpleQueue()
-    watch = DirectoriesWatch(lambda: [volume], lambda: reports.put(None), look_again=0.01)
+    watch = DirectoriesWatch(lambda: [volume], lambda: reports.put(None), look_again=lambda: 0.01)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2, hard))
     try:
         watch.start()
     finally:
@@ -176,3 +179,20 @@ def test_what_comes_and_goes_under_passing_names_wakes_nobody(tmp_path: Path) ->
     while awake.get(timeout=PATIENCE) != "changed":
         pass
     watch.stop()
+
+
+def test_a_descriptor_with_a_high_number_is_watched_as_any_other(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+    taken = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
+    try:
+        path = tmp_path / "config.yaml"
+        path.write_text("one")
+        noticed = Noticed(path, digest("one"))
+        path.write_text("two")
+        noticed.wait()
+        assert noticed.stop() == 0
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -32,7 +32,7 @@ class App:
     """Reads the node's GPUs when it is time to, and its config when it is asked to.
 
     One thread uses it: `start`, then `act` as often as events or the time ask for it, at last `stop`. A config that
-    cannot be used while running changes nothing.
+    cannot be used while running changes nothing. `config_problem` tells why its file cannot be read, if so.
     """
 
     def __init__(
@@ -43,9 +43,11 @@ class App:
         *,
         counters: Counters,
         observers: Iterable[Observer] = (),
+        config_problem: Callable[[], str] = lambda: "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._loaded = loaded
+        self._config_problem = config_problem
         self._counters = counters
         self._clock = clock
         self._log = get_logger()
@@ -99,7 +101,11 @@ class App:
         """Return where the plugin stands; any thread may ask."""
         loaded = self._loaded
         config = ConfigInUse(
-            config=loaded.config, name=self._config_name, digest=loaded.config_text_digest, refused=self._refused
+            config=loaded.config,
+            name=self._config_name,
+            digest=loaded.config_text_digest,
+            refused=self._refused,
+            problem=self._config_problem(),
         )
         node = self.node
         return Standing(
@@ -180,6 +186,10 @@ class App:
             fresh = before.reload()
             fresh.raise_refused()
             if fresh.config == before.config:
+                # Nothing is done differently; but the file has another name, digest or warnings.
+                self._loaded = fresh
+                self._name_config()
+                self._warn(fresh.warnings)
                 self._counters.add(CONFIG_LOADS, result="unchanged")
                 self._counters.set(CONFIG_REFUSED, 0.0)
                 self._refused = ""

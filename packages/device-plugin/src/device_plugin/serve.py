@@ -19,9 +19,9 @@ from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.errors import KubeletError
 from gpu_core.mps import MpsRoot
-from gpu_core.runtime.config_file import ConfigFileWatch, DirectoriesWatch
+from gpu_core.runtime.config_file import DirectoriesWatch, config_changes_to
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.events import EventQueue, Reload
+from gpu_core.runtime.events import EventQueue
 from gpu_core.runtime.logs import configure_by, get_logger
 from gpu_core.runtime.operation import operated
 from gpu_core.runtime.passing import clear_up
@@ -80,23 +80,17 @@ def running(
     settings = loaded.settings
     with ExitStack() as stack:
         clear_up((places.kubelet.directory, places.cdi), get_logger().info)
-        app = App(loaded, source, places, counters=counters, observers=observers)
+        file = config_changes_to(events, settings.config_file, loaded.config_text_digest)
+        app = App(loaded, source, places, counters=counters, observers=observers, config_problem=lambda: file.problem)
         stack.callback(app.stop)
         app.start()
         kubelet = places.kubelet
         if kubelet.kubelet is not None:
             directories = {kubelet.kubelet.parent, kubelet.directory}
-            _watch(stack, DirectoriesWatch(lambda: directories, app.node.kubelet_changed, settle=_SETTLE))
+            watch = DirectoriesWatch(lambda: directories, app.node.kubelet_changed, settle=_SETTLE)
+            watch.start()
+            stack.callback(watch.stop)
             # What happened before the watch began told us nothing.
             app.node.kubelet_changed()
-        if settings.config_file:
-            reload = Reload("the config file has changed")
-            digest = loaded.config_text_digest
-            file = Path(settings.config_file)
-            _watch(stack, ConfigFileWatch(file, digest=digest, changed=lambda: events.put(reload)))
+        stack.enter_context(file.running())
         yield app
-
-
-def _watch(stack: ExitStack, watch: DirectoriesWatch | ConfigFileWatch) -> None:
-    watch.start()
-    stack.callback(watch.stop)

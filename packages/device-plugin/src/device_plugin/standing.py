@@ -15,12 +15,16 @@ from gpu_core.runtime.probes import Check
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigInUse:
-    """The configuration that is obeyed; `refused` is why a newer one is not, empty when there is none."""
+    """The configuration that is obeyed.
+
+    `refused` is why a newer one is not, `problem` why its file cannot be read; empty when there is no such thing.
+    """
 
     config: Config
     name: str
     digest: str
     refused: str = ""
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +85,8 @@ def _unanswered(standing: Standing) -> Iterator[str]:
 
 def _config(config: ConfigInUse) -> Check:
     name = config.name or "no config file"
+    if config.problem:
+        return Check(name="config", ok=True, reason=config.problem)
     if config.refused:
         reason = f"{name} as it was is in use; what it says now is refused: {config.refused}"
         return Check(name="config", ok=True, reason=reason)

@@ -9,20 +9,24 @@ from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.build import version
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.operation import Operation, config_name
-from gpu_core.runtime.probes import Pulse
+from gpu_core.runtime.probes import Check, Checks, Pulse
 from gpu_core.runtime.suite_metrics import STUCK_CALLS
 from gpu_feature_discovery.daemon import Daemon
 from gpu_feature_discovery.standing import checks, view
 
 
-def operation(daemon: Daemon, counters: Counters, pulse: Pulse) -> Operation:
-    """Return what a daemon offers to those who watch it."""
+def operation(daemon: Daemon, config: Checks, counters: Counters, pulse: Pulse) -> Operation:
+    """Return what a daemon offers to those who watch it; `config` tells what there is to know of its config file."""
+
+    def ready() -> tuple[Check, ...]:
+        return (*checks(daemon.standing, time.time()), *config())
 
     def shown() -> ProgramView:
         loaded = daemon.loaded
         return view(
             daemon.standing,
             loaded.config,
+            checks=ready(),
             config_name=config_name(loaded.settings.config_file),
             node=loaded.settings.node_name,
             version=version(),
@@ -33,7 +37,7 @@ def operation(daemon: Daemon, counters: Counters, pulse: Pulse) -> Operation:
         program="gpu-feature-discovery",
         counters=counters,
         pulse=pulse,
-        ready=lambda: checks(daemon.standing, time.time()),
+        ready=ready,
         page=lambda: program_page(shown()),
         document=lambda: program_document(shown()),
         collect=lambda: counters.replace(STUCK_CALLS, by_function(daemon.stuck())),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
 from gpu_core.devices.driver_threads import DriverThreads
-from gpu_core.runtime.config_file import ConfigFileWatch
+from gpu_core.runtime.config_file import config_changes_to
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.events import EventQueue, Reload
+from gpu_core.runtime.events import EventQueue
 from gpu_core.runtime.logs import configure_by, get_logger
 from gpu_core.runtime.operation import operated
 from gpu_core.runtime.passing import clear_up
@@ -35,28 +33,11 @@ def run_daemon(loaded: Loaded[GfdSettings]) -> int:
             # Also where labels go elsewhere now: an earlier run may have written there.
             clear_up((Path(loaded.config.flags.gfd.output_file).parent,), get_logger().info)
         daemon = Daemon(loaded, events, threads, clock=time.monotonic, now=time.time, counters=counters)
+        file = config_changes_to(events, settings.config_file, loaded.config_text_digest)
         with (
-            operated(settings.metrics_address, operation(daemon, counters, pulse)),
-            _config_changes_to(events, loaded),
+            operated(settings.metrics_address, operation(daemon, file.checks, counters, pulse)),
+            file.running(),
             daemon.running(),
         ):
             supervise(events, daemon.act, pulse=pulse)
     return 0
-
-
-@contextlib.contextmanager
-def _config_changes_to(events: EventQueue, loaded: Loaded[GfdSettings]) -> Iterator[None]:
-    path = loaded.settings.config_file
-    if not path:
-        yield
-        return
-    watch = ConfigFileWatch(
-        Path(path),
-        digest=loaded.config_text_digest,
-        changed=lambda: events.put(Reload("the config file has changed")),
-    )
-    watch.start()
-    try:
-        yield
-    finally:
-        watch.stop()

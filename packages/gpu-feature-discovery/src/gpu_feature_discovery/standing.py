@@ -39,14 +39,23 @@ def checks(standing: Standing, now: float) -> tuple[Check, ...]:
     return (Check(name="labels", ok=True, reason=reason),)
 
 
-def view(standing: Standing, config: Config, *, config_name: str, node: str, version: str, now: float) -> ProgramView:
+def view(
+    standing: Standing,
+    config: Config,
+    *,
+    checks: tuple[Check, ...],
+    config_name: str,
+    node: str,
+    version: str,
+    now: float,
+) -> ProgramView:
     """Return the page's contents; `now` is in seconds since 1970."""
     return ProgramView(
         title="GPU feature discovery",
         version=version,
         node=node,
         now=now,
-        checks=checks(standing, now),
+        checks=checks,
         facts=(("Destination", standing.place), ("Driver", standing.driver)),
         tables={"Labels": dict(sorted(standing.labels.items()))},
         config_name=config_name,

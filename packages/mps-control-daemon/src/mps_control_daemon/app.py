@@ -18,14 +18,14 @@ from gpu_core.errors import Ending, HardwareError, MpsError, SuiteError
 from gpu_core.mps import MpsRoot, plan_daemons, unlimited_gpus
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.mig_patterns import mig_patterns
-from gpu_core.runtime.config_file import ConfigFileWatch
+from gpu_core.runtime.config_file import config_changes_to
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.events import EventQueue, Reload
+from gpu_core.runtime.events import EventQueue
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.once import Once
 from gpu_core.runtime.operation import count_config
 from gpu_core.runtime.passing import clear_up
-from gpu_core.runtime.probes import Check
+from gpu_core.runtime.probes import Check, Checks
 from gpu_core.runtime.supervise import Actions
 from mps_control_daemon.fleet import Fleet
 from mps_control_daemon.hardware import Hardware, Open
@@ -57,21 +57,18 @@ def running(
     with ExitStack() as stack:
         output = Output(_to_stdout)
         stack.callback(output.flush, _LAST_LINES)
-        app = App(loaded, open_, machine, counters=counters, write=output.put)
+        file = config_changes_to(events, loaded.settings.config_file, loaded.config_text_digest)
+        app = App(loaded, open_, machine, counters=counters, write=output.put, config_checks=file.checks)
         stack.callback(app.stop)
-        if loaded.settings.config_file:
-            reload = Reload("the config file has changed")
-            file, digest = Path(loaded.settings.config_file), loaded.config_text_digest
-            watch = ConfigFileWatch(file, digest=digest, changed=lambda: events.put(reload))
-            watch.start()
-            stack.callback(watch.stop)
+        stack.enter_context(file.running())
         yield app
 
 
 class App:
     """Keeps the daemons that the config asks for running. One thread uses it: `act` again and again, at last `stop`.
 
-    `write` is given what the daemons log. A config that cannot be used while running changes nothing.
+    `write` is given what the daemons log. `config_checks` tells what there is to know of the config file. A config that
+    cannot be used while running changes nothing.
     """
 
     def __init__(
@@ -82,8 +79,10 @@ class App:
         *,
         counters: Counters,
         write: Callable[[str], object],
+        config_checks: Checks = lambda: (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._config_checks = config_checks
         self._counters = counters
         self._clock = clock
         self._log = get_logger()
@@ -135,12 +134,13 @@ class App:
 
         Where nothing is to be shared, being there is enough.
         """
+        config = self._config_checks()
         daemons = self._fleet.checks()
         if daemons:
-            return daemons
+            return (*daemons, *config)
         ok = self._running and not self._failures
         reason = self._once.last(_GPUS) or "the node's GPUs are being read for the first time"
-        return (Check(name="MPS", ok=ok, reason=reason),)
+        return (Check(name="MPS", ok=ok, reason=reason), *config)
 
     def stop(self) -> None:
         """Stop every daemon, whatever was going on; nothing interrupts that."""

@@ -11,12 +11,18 @@ import hashlib
 import os
 import select
 import threading
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from gpu_core.config.document import MAX_BYTES
+from gpu_core.runtime.events import EventQueue, Reload
+from gpu_core.runtime.files import read_beginning
 from gpu_core.runtime.links import places
+from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.passing import is_passing
+from gpu_core.runtime.probes import Check
 
 LOOK_AGAIN = 60.0
 """Seconds between two looks while inotify is silent."""
@@ -24,8 +30,18 @@ LOOK_AGAIN = 60.0
 LOOK_WITHOUT_INOTIFY = 5.0
 """Seconds between two looks where inotify is not to be had."""
 
+GRACE = 2.0
+"""Seconds that a config file may be missing while it is replaced."""
+
 SETTLE = 0.1
 """Seconds that a burst of changes is given to end; what Kubernetes does to a volume takes a few milliseconds."""
+
+
+LONGEST_START = 5.0
+"""Seconds that a start waits for the watch, which looks through links that may lead to a server that is silent."""
+
+LONGEST_STOP = 2.0
+"""Seconds that a stop waits for the watch, which may be looking through such links."""
 
 
 class DirectoriesWatch:
@@ -33,7 +49,8 @@ class DirectoriesWatch:
 
     What programs of ours make under passing names, to rename it when it is whole, is no change.
     `directories` is asked again after every change, as links may lead elsewhere by then. Those that do not exist
-    are left out; name the directory above them too.
+    are left out; name the directory above them too. `look_again` tells after how many seconds `changed` is called
+    without a change. With `look_first` it is called once as soon as the watch has begun.
     """
 
     def __init__(
@@ -41,65 +58,91 @@ class DirectoriesWatch:
         directories: Callable[[], Iterable[Path]],
         changed: Callable[[], object],
         *,
-        look_again: float = LOOK_AGAIN,
+        look_again: Callable[[], float] = lambda: LOOK_AGAIN,
         settle: float = SETTLE,
+        look_first: bool = False,
     ) -> None:
         self._directories = directories
         self._changed = changed
         self._look_again = look_again
         self._settle = settle
+        self._look_first = look_first
         self._wake, self._waker = os.pipe()
         self._thread = threading.Thread(target=self._run, name="directories-watch", daemon=True)
         self._ready = threading.Event()
 
     def start(self) -> None:
-        """Start watching; changes after the return are noticed."""
+        """Start watching; changes after the return are noticed. It returns after `LONGEST_START` at the latest."""
         self._thread.start()
-        self._ready.wait()
+        self._ready.wait(LONGEST_START)
 
     def stop(self) -> None:
-        """Stop watching and wait for the thread's end."""
+        """Stop watching, and wait for the thread's end, `LONGEST_STOP` at the most."""
         os.write(self._waker, b"x")
-        self._thread.join()
-        os.close(self._wake)
-        os.close(self._waker)
+        self._thread.join(LONGEST_STOP)
+        if not self._thread.is_alive():
+            os.close(self._wake)
+            os.close(self._waker)
 
     def _run(self) -> None:
-        from inotify_simple import INotify  # noqa: PLC0415  only programs that watch something pay for it
-
         try:
-            inotify = INotify()
-        except OSError:
+            from inotify_simple import INotify  # noqa: PLC0415  only programs that watch something pay for it
+
+            with INotify() as inotify:
+                self._listen(inotify)
+        except Exception as error:  # noqa: BLE001  A watch that ends unseen would let programs miss every change.
             # The kernel allows each user so many; the regular look, more often, has to do.
-            self._ready.set()
-            while not self._stopped_within(min(self._look_again, LOOK_WITHOUT_INOTIFY)):
-                self._changed()
-            return
-        with inotify:
-            self._listen(inotify)
+            get_logger().warning(
+                f"Changes are looked for every {LOOK_WITHOUT_INOTIFY:g} s, as inotify cannot tell of them. Raise "
+                "fs.inotify.max_user_instances and fs.inotify.max_user_watches on the node if they are used up.",
+                reason=str(error),
+            )
+            self._look_regularly()
+
+    def _look_regularly(self) -> None:
+        if self._look_first:
+            self._tell()
+        self._ready.set()
+        while not self._woken(min(self._look_again(), LOOK_WITHOUT_INOTIFY)):
+            self._tell()
 
     def _listen(self, inotify: Any) -> None:
         watched: frozenset[int] = frozenset()
+        look = self._look_first
         while True:
             followed = _follow(inotify, watched, self._directories())
-            first = not self._ready.is_set()
-            self._ready.set()
-            if not first and not followed <= watched:
+            if look or (self._ready.is_set() and not followed <= watched):
                 # What happened in a directory before it was watched told us nothing.
-                self._changed()
+                self._tell()
+            look = False
+            self._ready.set()
             watched = followed
-            readable, _, _ = select.select([inotify, self._wake], [], [], self._look_again)
-            if self._wake in readable or (readable and self._stopped_within(self._settle)):
+            readable = _readable((inotify.fileno(), self._wake), self._look_again())
+            if self._wake in readable or (readable and self._woken(self._settle)):
                 return
             changes = inotify.read(timeout=0)
             # What is being made is no news until it has its own name. Without this, one who tries in vain to change
             # something where it watches would wake itself to try again, without end.
             if not changes or not all(is_passing(change.name) for change in changes):
-                self._changed()
+                self._tell()
 
-    def _stopped_within(self, seconds: float) -> bool:
-        readable, _, _ = select.select([self._wake], [], [], seconds)
-        return bool(readable)
+    def _tell(self) -> None:
+        try:
+            self._changed()
+        except Exception as error:  # noqa: BLE001  A fault of who listens must not end the watch.
+            get_logger().error("A change could not be followed", exc_info=error)
+
+    def _woken(self, seconds: float) -> bool:
+        return bool(_readable((self._wake,), seconds))
+
+
+def _readable(descriptors: Iterable[int], seconds: float) -> frozenset[int]:
+    """Wait until one of them can be read, at most so many seconds; return those that can."""
+    # Unlike select, poll takes descriptors of any number.
+    poller = select.poll()
+    for descriptor in descriptors:
+        poller.register(descriptor, select.POLLIN)
+    return frozenset(descriptor for descriptor, _ in poller.poll(seconds * 1000))
 
 
 def _follow(inotify: Any, watched: frozenset[int], wanted: Iterable[Path]) -> frozenset[int]:
@@ -124,34 +167,87 @@ def _follow(inotify: Any, watched: frozenset[int], wanted: Iterable[Path]) -> fr
 class ConfigFileWatch:
     """Calls `changed` from a thread of its own whenever the file holds something else than before.
 
-    `digest` is the SHA-256 in hexadecimal of what the program uses now, as in `Loaded.config_text_digest`. A file
-    that is missing for a while, or cannot be read, is no change.
+    `digest` is the SHA-256 in hexadecimal of what the program uses now, as in `Loaded.config_text_digest`. A file that
+    is missing for less than `grace` seconds, or cannot be read for so long, is no change: it is being replaced. Then
+    it is said once, and once more when it is back; until then `problem` says so too. Without a `path`, as without a
+    config file, there is nothing to watch.
     """
 
     def __init__(
-        self, path: Path, *, digest: str, changed: Callable[[], object], look_again: float = LOOK_AGAIN
+        self,
+        path: Path | None,
+        *,
+        digest: str,
+        changed: Callable[[], object],
+        look_again: float = LOOK_AGAIN,
+        grace: float = GRACE,
     ) -> None:
         self._path = path
         self._digest = digest
         self._report = changed
-        self._watch = DirectoriesWatch(lambda: places(path), self._compare, look_again=look_again)
+        self._interval = look_again
+        self._grace = grace
+        self._unread_since: float | None = None
+        self._problem = ""
 
-    def start(self) -> None:
-        """Start watching; a change since `digest` was taken is noticed too."""
-        self._compare()
-        self._watch.start()
-        self._compare()
+    @property
+    def problem(self) -> str:
+        """Why the file cannot be read, empty when it can be; any thread may ask."""
+        return self._problem
 
-    def stop(self) -> None:
-        """Stop watching and wait for the thread's end."""
-        self._watch.stop()
+    def checks(self) -> tuple[Check, ...]:
+        """Return what those who ask whether the program is ready should know; nothing while all is in order."""
+        problem = self._problem
+        return (Check(name="config", ok=True, reason=problem),) if problem else ()
 
-    def _compare(self) -> None:
-        try:
-            content = self._path.read_bytes()
-        except OSError:
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Watch while the block runs; a change since `digest` was taken is noticed too."""
+        path = self._path
+        if path is None:
+            yield
             return
+        watch = DirectoriesWatch(
+            lambda: places(path), lambda: self._look(path), look_again=self._look_again, look_first=True
+        )
+        watch.start()
+        try:
+            yield
+        finally:
+            watch.stop()
+
+    def _look_again(self) -> float:
+        if self._unread_since is None or self._problem:
+            return self._interval
+        return max(0.0, self._unread_since + self._grace - time.monotonic())
+
+    def _look(self, path: Path) -> None:
+        try:
+            content = read_beginning(path, most=MAX_BYTES + 1)
+        except OSError as error:
+            self._cannot_read(path, error)
+            return
+        self._unread_since = None
+        if self._problem:
+            self._problem = ""
+            get_logger().info("The config file can be read again", file=str(path))
         digest = hashlib.sha256(content).hexdigest()
         if digest != self._digest:
             self._digest = digest
             self._report()
+
+    def _cannot_read(self, path: Path, error: OSError) -> None:
+        now = time.monotonic()
+        if self._unread_since is None:
+            self._unread_since = now
+        if self._problem or now < self._unread_since + self._grace:
+            return
+        fact = f"config file {path} cannot be read: {error.strerror or error}; what was loaded from it stays in use"
+        get_logger().warning(f"The {fact}. Put the file back, or start the program again without it.")
+        self._problem = f"the {fact}"
+
+
+def config_changes_to(events: EventQueue, file: str, digest: str) -> ConfigFileWatch:
+    """Return a watch that asks for a reload whenever a program's config file, if it has one, holds something else."""
+    reload = Reload("the config file has changed")
+    return ConfigFileWatch(Path(file) if file else None, digest=digest, changed=lambda: events.put(reload))
