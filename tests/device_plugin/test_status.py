@@ -124,3 +124,19 @@ def test_what_is_missing_is_told_above_the_table() -> None:
         "resources": [],
     }
     assert as_text(document, []) == "NVIDIA Device Plugin 1: not ready\n  GPUs: no driver\n\nNo device is served.\n"
+
+
+def test_a_gpu_that_never_answered_is_named_above_the_table() -> None:
+    document = {
+        "program": "NVIDIA Device Plugin",
+        "version": "1",
+        "ready": True,
+        "checks": [],
+        "resources": [],
+        "unreadable": [{"index": 3, "reason": "nvmlDeviceGetName did not return in time"}],
+    }
+    assert as_text(document, []) == (
+        "NVIDIA Device Plugin 1: ready\n"
+        "  GPU 3 is not served, as it never answered in full: nvmlDeviceGetName did not return in time\n\n"
+        "No device is served.\n"
+    )

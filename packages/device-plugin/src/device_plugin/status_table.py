@@ -42,6 +42,10 @@ def as_text(document: Mapping[str, Any], notes: Sequence[str]) -> str:
         state = "ready" if document.get("ready") else "not ready"
         lines.append(f"{document['program']} {document['version']}{node}: {state}")
     lines += [f"  {check['name']}: {check['reason']}" for check in document["checks"] if not check["ok"]]
+    lines += [
+        f"  GPU {gpu['index']} is not served, as it never answered in full: {gpu['reason']}"
+        for gpu in document.get("unreadable", ())
+    ]
     lines += [""] if lines else []
     rows = [row for resource in document["resources"] for row in _rows(resource, document.get("time"))]
     lines += _aligned([_COLUMNS, *rows]) if rows else ["No device is served."]
