@@ -181,6 +181,18 @@ def test_a_driver_that_goes_makes_all_sick_until_it_is_back(kubelet: Kubelet) ->
         assert (plugin.log.count("The driver answers"), len(kubelet.log.events(Registered))) == (1, 1)
 
 
+def test_trouble_that_comes_back_is_told_again(kubelet: Kubelet) -> None:
+    with run_plugin(kubelet, "a100x2-mig-1g", "--mig-strategy=single", "--rescan-interval=0s") as plugin:
+        kubelet.log.wait_for(Listed)
+        for _ in range(2):
+            plugin.say("mig 0")
+            plugin.rescan()
+            plugin.rescan()
+            plugin.say(f"mig 0 {' '.join(['1g.5gb'] * 7)}")
+            plugin.rescan()
+        assert plugin.log.count("What is served stays as it was") == 2
+
+
 LATE = ("--fail-on-init-error=false",)
 
 

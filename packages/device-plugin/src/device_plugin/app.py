@@ -20,6 +20,7 @@ from gpu_core.resources.health import HealthRules
 from gpu_core.resources.mig_patterns import mig_patterns
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
+from gpu_core.runtime.once import Once
 from gpu_core.runtime.operation import config_name, count_config
 from gpu_core.runtime.supervise import Actions
 
@@ -51,7 +52,9 @@ class App:
         self._counters = counters
         self._clock = clock
         self._log = get_logger()
-        self._told: set[str] = set()
+        self._about_config = Once(self._log.warning)
+        # What a look at the node shows holds until a look shows it no more.
+        self._about_node = Once(self._log.warning)
         self._failures = 0
         self._failure = ""
         self._refused = ""
@@ -75,7 +78,7 @@ class App:
         inventory, failure = self._read()
         self._tell_config(self._loaded, inventory)
         self._loaded.raise_refused()
-        self._warn(self._loaded.warnings + self._health_warnings)
+        self._about_config.all(self._loaded.warnings + self._health_warnings)
         ends = self._loaded.config.flags.fail_on_init_error
         if inventory is None:
             if failure is not None and ends:
@@ -136,11 +139,12 @@ class App:
             # As while GPUs are being partitioned anew: the next scan may find them whole.
             self._counters.add(SCAN_FAILURES)
             self._failure = str(error)
-            self._once(f"What is served stays as it was: {error}")
+            self._about_node(f"What is served stays as it was: {error}")
             self._schedule()
 
     def _read(self, loaded: Loaded[PluginSettings] | None = None) -> tuple[Inventory | None, HardwareError | None]:
         self._counters.add(SCANS)
+        self._about_node.next_pass()
         try:
             return self.node.read((loaded or self._loaded).config), None
         except HardwareError as error:
@@ -154,18 +158,17 @@ class App:
         self._failure = ""
         if self._failures:
             self._failures = 0
-            self._told.clear()
             self._log.info("The driver answers")
         if not served:
             warnings = (*warnings, _NOTHING)
-        self._warn(warnings)
+        self._about_node.all(warnings)
         self._schedule()
 
     def _lose(self, failure: HardwareError | None) -> None:
         self._counters.add(SCAN_FAILURES)
         if failure is not None:
             self._failure = str(failure)
-            self._once(f"{failure} Looking again, less and less often, until the driver answers.")
+            self._about_node(f"{failure} Looking again, less and less often, until the driver answers.")
             self.node.lose(failure)
         self._due = self._clock() + _pause(self._failures)
         self._failures += 1
@@ -189,7 +192,7 @@ class App:
                 # Nothing is done differently; but the file has another name, digest or warnings.
                 self._loaded = fresh
                 self._name_config()
-                self._warn(fresh.warnings)
+                self._about_config.all(fresh.warnings)
                 self._counters.add(CONFIG_LOADS, result="unchanged")
                 self._counters.set(CONFIG_REFUSED, 0.0)
                 self._refused = ""
@@ -217,7 +220,7 @@ class App:
             self._lose(failure)
         else:
             self._served(*outcome)
-        self._warn(fresh.warnings + health_warnings)
+        self._about_config.all(fresh.warnings + health_warnings)
         self._counters.add(CONFIG_LOADS, result="applied")
         self._counters.set(CONFIG_REFUSED, 0.0)
         self._refused = ""
@@ -235,15 +238,6 @@ class App:
         """Take note of what did not answer in full."""
         complete = not inventory.unreadable and all(gpu.complete for gpu in inventory.gpus)
         self._incomplete = 0 if complete else self._incomplete + 1
-
-    def _warn(self, warnings: Iterable[str]) -> None:
-        for warning in warnings:
-            self._once(warning)
-
-    def _once(self, warning: str) -> None:
-        if warning not in self._told:
-            self._told.add(warning)
-            self._log.warning(warning)
 
 
 _NOTHING = (
