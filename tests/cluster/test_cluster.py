@@ -12,6 +12,8 @@ from gpu_cluster import (
     ConflictError,
     ExpiredError,
     ForbiddenError,
+    InvalidError,
+    MissingKindError,
     NotFoundError,
     PatchType,
     UnauthorizedError,
@@ -110,9 +112,10 @@ def test_a_list_of_metadata_leaves_spec_and_status_away(cluster: Cluster, server
     [
         pytest.param(401, UnauthorizedError, id="401 is Unauthorized"),
         pytest.param(403, ForbiddenError, id="403 is Forbidden"),
-        pytest.param(404, NotFoundError, id="404 is NotFound"),
+        pytest.param(404, MissingKindError, id="404 without a name is MissingKind"),
         pytest.param(409, ConflictError, id="409 is Conflict"),
         pytest.param(410, ExpiredError, id="410 is Expired"),
+        pytest.param(422, InvalidError, id="422 is Invalid"),
         pytest.param(429, ApiError, id="429 is an ApiError"),
         pytest.param(500, ApiError, id="500 is an ApiError"),
         pytest.param(503, ApiError, id="503 is an ApiError"),
@@ -158,3 +161,12 @@ def test_a_stopped_server_is_unreachable_until_it_is_back(cluster: Cluster, serv
         cluster.get(NODES, "a")
     server.start()
     assert cluster.get(NODES, "a")["metadata"]["name"] == "a"
+
+
+def test_a_kind_that_nobody_installed_is_not_a_missing_object(cluster: Cluster, server: ApiServer) -> None:
+    with pytest.raises(NotFoundError) as missing:
+        cluster.get(NODE_FEATURES, "nvidia-features-for-a", namespace="default")
+    assert type(missing.value) is NotFoundError
+    server.lacks.add("nfd.k8s-sigs.io/nodefeatures")
+    with pytest.raises(MissingKindError):
+        cluster.get(NODE_FEATURES, "nvidia-features-for-a", namespace="default")

@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_cluster.errors import ApiError, ExpiredError, from_response, from_status
+from gpu_cluster.errors import (
+    ApiError,
+    ExpiredError,
+    MissingKindError,
+    NotFoundError,
+    UnreachableError,
+    from_response,
+    from_status,
+)
 
 
 def test_retry_after_in_the_status_counts_where_no_header_came() -> None:
@@ -36,3 +44,44 @@ def test_a_status_of_410_is_expired() -> None:
 def test_a_refusal_for_lack_of_rights_names_the_next_step() -> None:
     error = from_status("GET /x", {"message": "nodes is forbidden"}, code=403)
     assert str(error).endswith("403: nodes is forbidden. Check the role that is bound to the service account.")
+
+
+@pytest.mark.parametrize("status", [0, 409, 410, 429, 500, 502, 503, 504, 529])
+def test_what_may_pass_within_seconds(status: int) -> None:
+    error = from_status("GET /x", {}, code=status) if status else UnreachableError("no answer", status=0)
+    assert (error.passing, error.lasting) == (True, False)
+
+
+@pytest.mark.parametrize("status", [403, 405, 406, 413, 415, 422, 501])
+def test_what_waiting_cannot_change(status: int) -> None:
+    error = from_status("POST /x", {"message": "no", "details": {"name": "a"}}, code=status)
+    assert (error.passing, error.lasting) == (False, True)
+
+
+@pytest.mark.parametrize("status", [400, 401, 404])
+def test_what_others_may_change_at_any_time(status: int) -> None:
+    error = from_status("GET /x", {"message": "no", "details": {"name": "a"}}, code=status)
+    assert (error.passing, error.lasting) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "lasting"),
+    [
+        pytest.param(b"404 page not found\n", MissingKindError, True, id="a path that nobody serves"),
+        pytest.param(
+            b'{"reason": "NotFound", "message": "the server could not find the requested resource", "details": {}}',
+            MissingKindError,
+            True,
+            id="a status without a name",
+        ),
+        pytest.param(
+            b'{"reason": "NotFound", "details": {"name": "a", "kind": "nodes"}}',
+            NotFoundError,
+            False,
+            id="an object that is missing",
+        ),
+    ],
+)
+def test_a_missing_kind_is_told_from_a_missing_object(body: bytes, kind: type[ApiError], lasting: bool) -> None:
+    error = from_response("GET /x", code=404, headers={}, body=body)
+    assert (type(error), error.lasting) == (kind, lasting)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_cluster.errors import ApiError
 from gpu_cluster.pace import Backoff, TokenBucket
 
 
@@ -57,3 +58,18 @@ def test_the_server_gets_the_time_it_asks_for() -> None:
 @given(st.integers(0, 10_000))
 def test_any_number_of_failures_stays_within_the_longest_pause(failures: int) -> None:
     assert Backoff(chance=lambda: 1.0, failures=failures).next_pause() <= 30.0
+
+
+def test_what_waiting_cannot_change_is_asked_again_only_every_few_minutes() -> None:
+    backoff = Backoff(chance=lambda: 1.0)
+    forbidden = ApiError("no", status=403)
+    assert [backoff.after(forbidden) for _ in range(6)] == [30.0, 60.0, 120.0, 240.0, 300.0, 300.0]
+    assert backoff.after(ApiError("busy", status=503)) == 0.8
+    backoff.reset()
+    assert backoff.after(forbidden) == 30.0
+
+
+def test_what_passes_is_asked_again_as_before() -> None:
+    backoff = Backoff(chance=lambda: 0.0, first=1.0)
+    failures = [OSError("disk full"), ApiError("busy", status=503), ApiError("busy", status=429, retry_after=7.0)]
+    assert [backoff.after(error) for error in failures] == [0.5, 1.0, 8.0]

@@ -9,12 +9,13 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Answer with an HTTP status and a Kubernetes Status object."""
+    """Answer with an HTTP status and a Kubernetes Status object; `name` is the object that it is about."""
 
     status: int
     reason: str = ""
     message: str = ""
     retry_after: int | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,18 @@ class Silence:
 
 
 @dataclass(frozen=True, slots=True)
+class Drip:
+    """Send the headers, and a byte of the body from time to time, for ever."""
+
+
+@dataclass(frozen=True, slots=True)
 class Garbage:
     """Answer 200 with a body that is not what was asked for."""
 
     body: bytes = b"<html>a proxy's login page</html>"
 
 
-Fault = Refuse | Delay | Hold | Drop | HalfAnswer | Silence | Garbage
+Fault = Refuse | Delay | Hold | Drop | HalfAnswer | Silence | Drip | Garbage
 
 
 class WatchEnd(StrEnum):

@@ -53,7 +53,7 @@ class Store:
     def get(self, key: Key) -> Object:
         with self.condition:
             if key not in self._objects:
-                raise RefusedError(404, "NotFound", f'{key.collection} "{key.name}" not found')
+                raise RefusedError(404, "NotFound", f'{key.collection} "{key.name}" not found', name=key.name)
             return copy.deepcopy(self._objects[key])
 
     def list(self, collection: str, namespace: str = "") -> list[Object]:
@@ -118,9 +118,13 @@ class Store:
             self._applied[key, manager] = leaves
             return self._change(key, _merged(current, body, strategic=False))
 
-    def delete(self, key: Key) -> Object:
+    def delete(self, key: Key, *, only: Object | None = None) -> Object:
+        """Delete an object; `only` are preconditions on its metadata."""
         with self.condition:
             gone = self.get(key)
+            for name, value in (only or {}).items():
+                if gone["metadata"].get(name) != value:
+                    raise RefusedError(409, "Conflict", f"the precondition on {name} does not hold", name=key.name)
             del self._objects[key]
             for owner in [owner for owner in self._applied if owner[0] == key]:
                 del self._applied[owner]
@@ -171,9 +175,9 @@ class Store:
 class RefusedError(Exception):
     """The store refuses; the server answers with this status."""
 
-    def __init__(self, status: int, reason: str, message: str) -> None:
+    def __init__(self, status: int, reason: str, message: str, *, name: str = "") -> None:
         super().__init__(message)
-        self.answer = Refuse(status, reason=reason, message=message)
+        self.answer = Refuse(status, reason=reason, message=message, name=name)
 
 
 def _within(key: Key, collection: str, namespace: str) -> bool:

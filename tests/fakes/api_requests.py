@@ -14,8 +14,9 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from fakes.api_faults import Delay, Drop, Garbage, HalfAnswer, Hold, Refuse, Silence, WatchEnd
+from fakes.api_faults import Delay, Drip, Drop, Garbage, HalfAnswer, Hold, Refuse, Silence, WatchEnd
 from fakes.api_objects import Key, Object, RefusedError
+from fakes.api_owners import admit_owners
 from fakes.api_routes import concerns, new_name, route, selector, shown, status_object
 
 if TYPE_CHECKING:
@@ -94,6 +95,13 @@ class Handler(BaseHTTPRequestHandler):
                 stopping.wait()
                 self._hang_up()
                 return
+            case Drip():
+                self._send(200, b"{" + b" " * 1_000_000, {"Content-Type": "application/json"}, part=1)
+                with contextlib.suppress(OSError):
+                    while not stopping.wait(0.02):
+                        self.wfile.write(b" ")
+                self._hang_up()
+                return
             case Garbage(body):
                 self._send(200, body, {"Content-Type": "text/html"})
                 return
@@ -116,6 +124,10 @@ class Handler(BaseHTTPRequestHandler):
                 return
         try:
             key, part = route(request.path)
+            if key.collection in self.api.lacks:
+                # So answers the real one for a path that nobody serves.
+                self._send(404, b"404 page not found\n", {"Content-Type": "text/plain; charset=utf-8"})
+                return
             if request.watch and not truncate:
                 self._watch(request, key)
                 return
@@ -148,11 +160,15 @@ class Handler(BaseHTTPRequestHandler):
                     ]
                     return {"kind": "List", "metadata": {"resourceVersion": str(store.version)}, "items": items}
             case "POST":
+                admit_owners(self.api.rights, key, request.body, None)
                 return store.create(Key(key.collection, key.namespace, new_name(request.body)), request.body)
             case "PUT":
-                return store.replace(key, request.body, part=part)
+                with store.condition:
+                    if part is None:
+                        admit_owners(self.api.rights, key, request.body, store.get(key))
+                    return store.replace(key, request.body, part=part)
             case "DELETE":
-                return store.delete(key)
+                return store.delete(key, only=(request.body or {}).get("preconditions"))
             case "PATCH":
                 media_type = request.headers.get("content-type", "")
                 if media_type == "application/apply-patch+yaml":

@@ -68,5 +68,6 @@ def status_object(refusal: Refuse) -> Object:
         "status": "Failure",
         "message": refusal.message or f"told to answer {refusal.status}",
         "reason": refusal.reason,
+        "details": {"name": refusal.name} if refusal.name else {},
         "code": refusal.status,
     }

@@ -57,6 +57,10 @@ class ApiServer:
         self.tls = tls
         self.tokens = tokens
         """Tokens that are accepted; None accepts every request."""
+        self.lacks: set[str] = set()
+        """Collections, as `nfd.k8s-sigs.io/nodefeatures`, that nobody has installed."""
+        self.rights: set[str] | None = None
+        """What the admission plugin OwnerReferencesPermissionEnforcement asks for; None where it does not run."""
         self.requests: list[Request] = []
         self.watches: list[OpenWatch] = []
         self.port = 0

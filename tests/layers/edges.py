@@ -59,6 +59,7 @@ EDGES = frozenset(
         "gpu_cluster.cluster",
         "gpu_cluster.connect",
         "gpu_cluster.node_events",
+        "gpu_cluster.patience",
         "gpu_cluster.transport",
         "gpu_cluster.watching",
         # config-manager

@@ -143,6 +143,16 @@ def find_access(
     return ServiceAccount(host=host, port=port, directory=service_account)
 
 
+def is_at_hand(kubeconfig: str | None, environ: Mapping[str, str], *, service_account: Path = SERVICE_ACCOUNT) -> bool:
+    """Whether `find_access` would find a way that has something to prove who we are; nothing is read for that.
+
+    A pod without a token has none, though its environment names the API server.
+    """
+    if kubeconfig:
+        return Path(kubeconfig).exists()
+    return bool(environ.get("KUBERNETES_SERVICE_HOST")) and (service_account / "token").exists()
+
+
 def fingerprint(files: tuple[Path, ...]) -> tuple[tuple[int, int, int] | None, ...]:
     """Return what tells whether any of `files` has changed: inode, time and size; None where a file is missing."""
     return tuple(_identity(path) for path in files)

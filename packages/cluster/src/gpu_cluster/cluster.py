@@ -13,7 +13,7 @@ from gpu_cluster.transport import Transport
 from gpu_cluster.watching import WatchStream
 
 REQUEST_TIMEOUT = 30.0
-"""Longest silence of a request that is not a watch, in seconds."""
+"""Longest time of a request that is not a watch, and until a watch begins, in seconds."""
 
 JSON = "application/json"
 ONLY_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
@@ -33,7 +33,10 @@ class PatchType(StrEnum):
 
 
 class Cluster:
-    """Reads and writes objects. Threads may share it. Every method raises ApiError for what the server refuses."""
+    """Reads and writes objects. Threads may share it.
+
+    Every method that asks the server raises ApiError for what it refuses, and Ending once the program ends.
+    """
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -99,9 +102,19 @@ class Cluster:
         path = kind.path(namespace=namespace, name=name, subresource=subresource)
         return self._request("PATCH", path, query=query, body=body, content_type=patch_type.value)
 
-    def delete(self, kind: Kind, name: str, *, namespace: str | None = None) -> dict[str, Any]:
-        """Delete an object and return what the server says about it."""
-        return self._request("DELETE", kind.path(namespace=namespace, name=name))
+    def delete(
+        self, kind: Kind, name: str, *, namespace: str | None = None, only: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Delete an object and return what the server says about it.
+
+        `only` is the object as it was read: raises ConflictError where it is another one, or another version, by now.
+        """
+        body = None
+        if only is not None:
+            metadata = only["metadata"]
+            preconditions = {key: metadata[key] for key in ("uid", "resourceVersion") if key in metadata}
+            body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions}
+        return self._request("DELETE", kind.path(namespace=namespace, name=name), body=body)
 
     def watch(
         self,
@@ -128,11 +141,13 @@ class Cluster:
         }
         path = kind.path(namespace=namespace)
         accept = ONLY_METADATA if metadata_only else JSON
-        response = self._transport.send("GET", path, query=query, accept=accept, read_timeout=timeout + WATCH_GRACE)
+        response = self._transport.open(
+            path, query=query, accept=accept, timeout=REQUEST_TIMEOUT, silence=timeout + WATCH_GRACE
+        )
         return WatchStream(f"GET {path}?watch=true", response)
 
     def close(self) -> None:
-        """Close idle connections; the next request opens new ones."""
+        """End: what other threads still ask is given up, and nothing more can be asked."""
         self._transport.close()
 
     def _request(
@@ -145,25 +160,19 @@ class Cluster:
         content_type: str = JSON,
         accept: str = JSON,
     ) -> dict[str, Any]:
-        import urllib3.exceptions  # noqa: PLC0415
-
-        response = self._transport.send(
+        content = self._transport.ask(
             method,
             path,
             query=query or {},
             body=body,
             content_type=content_type,
             accept=accept,
-            read_timeout=REQUEST_TIMEOUT,
+            timeout=REQUEST_TIMEOUT,
         )
         try:
-            document = json.loads(response.data)
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise UnreachableError(f"The answer to {method} {path} broke off: {error}", status=0) from error
+            document = json.loads(content)
         except ValueError as error:
             raise UnreachableError(f"The answer to {method} {path} is no JSON.", status=0) from error
-        finally:
-            response.release_conn()
         if not isinstance(document, dict):
             raise UnreachableError(f"The answer to {method} {path} is no object.", status=0)
         return document

@@ -22,13 +22,14 @@ def connect(
     service_account: Path = SERVICE_ACCOUNT,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], object] = time.sleep,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Cluster:
     """Return access to the API server: through `kubeconfig` where one is given, else with the pod's service account.
 
     At most `burst` requests are sent at once, and `qps` a second over time; a `qps` of 0 or less lifts the
-    limit. No request is made yet. Raises ClusterError where there is neither a pod nor a kubeconfig.
+    limit. What waits for an answer is told soon after `stopped` says that the program ends, or after `close`. No
+    request is made yet. Raises ClusterError where there is neither a pod nor a kubeconfig.
     """
     access = find_access(kubeconfig, environ, service_account=service_account)
-    return Cluster(
-        Transport(access, TokenBucket(qps=qps, burst=burst), user_agent=user_agent, clock=clock, sleep=sleep)
-    )
+    bucket = TokenBucket(qps=qps, burst=burst)
+    return Cluster(Transport(access, bucket, user_agent=user_agent, clock=clock, sleep=sleep, stopped=stopped))

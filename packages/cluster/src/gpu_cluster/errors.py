@@ -1,13 +1,17 @@
 """What can go wrong with a request, as exceptions a caller can tell apart without reading messages. Pure.
 
 ClusterError (gpu_core)
-└── ApiError               any answer that is not a success
-    ├── UnreachableError   no answer: refused, dropped, timed out, TLS
-    ├── UnauthorizedError  401
-    ├── ForbiddenError     403
-    ├── NotFoundError      404
-    ├── ConflictError      409
-    └── ExpiredError       410: the resource version is too old, list again
+└── ApiError                  any answer that is not a success
+    ├── UnreachableError      no answer: refused, dropped, timed out, TLS
+    ├── UnauthorizedError     401
+    ├── ForbiddenError        403
+    ├── NotFoundError         404
+    │   └── MissingKindError  404 for a kind of object that the cluster does not have
+    ├── ConflictError         409
+    ├── ExpiredError          410: the resource version is too old, list again
+    └── InvalidError          422: the object breaks a rule of its kind
+
+Here, and nowhere else, stands which failures pass by themselves (`passing`) and which do not (`lasting`).
 """
 
 from __future__ import annotations
@@ -17,6 +21,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpu_core.errors import ClusterError
+
+_PASSING = frozenset({0, 409, 410, 429})
+
+# No 400: a watch is answered so when its version is unknown, and goes on after another list.
+_LASTING = frozenset({403, 405, 406, 413, 415, 422, 501})
 
 
 class ApiError(ClusterError):
@@ -33,6 +42,16 @@ class ApiError(ClusterError):
         self.reason = reason
         self.retry_after = retry_after
 
+    @property
+    def passing(self) -> bool:
+        """Whether the same request may succeed seconds later: no answer, a conflict, an overloaded server."""
+        return self.status in _PASSING or (self.status >= 500 and not self.lasting)
+
+    @property
+    def lasting(self) -> bool:
+        """Whether waiting cannot change it: somebody has to grant, install or correct something first."""
+        return self.status in _LASTING
+
 
 class UnreachableError(ApiError):
     """The API server gave no answer."""
@@ -47,7 +66,16 @@ class ForbiddenError(ApiError):
 
 
 class NotFoundError(ApiError):
-    """The object does not exist."""
+    """The object does not exist, or it cannot be told from the answer what does not."""
+
+
+class MissingKindError(NotFoundError):
+    """The cluster has no such kind of object: nobody installed what defines it."""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether waiting cannot change it, which is so."""
+        return True
 
 
 class ConflictError(ApiError):
@@ -58,17 +86,23 @@ class ExpiredError(ApiError):
     """The resource version is too old to go on from; list again."""
 
 
+class InvalidError(ApiError):
+    """The object breaks a rule of its kind, or of the API."""
+
+
 _CLASSES: Mapping[int, type[ApiError]] = {
     401: UnauthorizedError,
     403: ForbiddenError,
     404: NotFoundError,
     409: ConflictError,
     410: ExpiredError,
+    422: InvalidError,
 }
 
 _NEXT_STEPS: Mapping[int, str] = {
     401: "Check the service account's token.",
     403: "Check the role that is bound to the service account.",
+    422: "Correct what is named there.",
 }
 
 
@@ -79,8 +113,13 @@ def from_status(request: str, status: Mapping[str, Any], *, code: int, retry_aft
     if retry_after is None and isinstance(details, Mapping) and details.get("retryAfterSeconds"):
         retry_after = float(details["retryAfterSeconds"])
     message = f"The API server answered {request} with {code}: {text.rstrip('.')}. {_NEXT_STEPS.get(code, '')}".rstrip()
-    kind = _CLASSES.get(code, ApiError)
+    kind = MissingKindError if code == 404 and not _named(details) else _CLASSES.get(code, ApiError)
     return kind(message, status=code, reason=str(status.get("reason") or ""), retry_after=retry_after)
+
+
+def _named(details: Any) -> bool:
+    """Whether a 404 names the object that is missing; for an unknown kind there is a bare page, or no name in it."""
+    return isinstance(details, Mapping) and bool(details.get("name"))
 
 
 def from_response(request: str, *, code: int, headers: Mapping[str, str], body: bytes) -> ApiError:

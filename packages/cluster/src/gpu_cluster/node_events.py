@@ -14,7 +14,7 @@ from gpu_cluster.cluster import Cluster
 from gpu_cluster.errors import ForbiddenError
 from gpu_cluster.kinds import EVENTS
 from gpu_cluster.node_event import NAMESPACE, node_event
-from gpu_core.errors import ClusterError
+from gpu_core.errors import ClusterError, Ending
 
 MOST_WAITING = 100
 """How many Events wait to be posted; more than that are dropped, as nobody would read them."""
@@ -83,5 +83,7 @@ class NodeEvents:
             except ForbiddenError as error:
                 self._forbidden = True
                 self._failed(f"{error} No further Event will be posted.")
+            except Ending:
+                return
             except ClusterError as error:
                 self._failed(str(error))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from gpu_cluster.errors import ApiError
+
 
 @dataclass(slots=True, kw_only=True)
 class TokenBucket:
@@ -35,22 +37,41 @@ class TokenBucket:
 class Backoff:
     """Pauses that double after each failure, with a random share so that a whole cluster does not come back at once.
 
-    `chance` returns a number from 0 up to 1, as `random.random` does. Pauses are seconds.
+    What waiting cannot change has steps of its own, from half a minute to minutes: it may be changed while we run, and
+    asking costs the API server something. `chance` returns a number from 0 up to 1, as `random.random` does. Pauses
+    are seconds.
     """
 
     chance: Callable[[], float]
     first: float = 0.8
     longest: float = 30.0
+    first_lasting: float = 30.0
+    longest_lasting: float = 300.0
     failures: int = 0
+    lasting_failures: int = 0
+
+    def after(self, error: Exception) -> float:
+        """Count a failure and return how long to wait: at least half the step, and never less than asked for."""
+        if not isinstance(error, ApiError):
+            return self.next_pause()
+        if not error.lasting:
+            return self.next_pause(error.retry_after)
+        step = min(self.longest_lasting, self.first_lasting * 2.0 ** min(self.lasting_failures, 30))
+        self.lasting_failures += 1
+        return self._pause(step, error.retry_after)
 
     def next_pause(self, retry_after: float | None = None) -> float:
-        """Count a failure and return how long to wait: half the step to the whole step, never less than asked for."""
+        """Count a failure that passes and return how long to wait, as `after` does."""
         step = min(self.longest, self.first * 2.0 ** min(self.failures, 30))
         self.failures += 1
-        pause = step / 2 + step / 2 * self.chance()
-        # A server that asks for time gets it, and the jitter on top: everyone was told the same number.
-        return pause if retry_after is None else max(pause, retry_after + pause / 2)
+        return self._pause(step, retry_after)
 
     def reset(self) -> None:
         """Forget the failures, after a success that lasted."""
         self.failures = 0
+        self.lasting_failures = 0
+
+    def _pause(self, step: float, retry_after: float | None) -> float:
+        pause = step / 2 + step / 2 * self.chance()
+        # A server that asks for time gets it, and the jitter on top: everyone was told the same number.
+        return pause if retry_after is None else max(pause, retry_after + pause / 2)

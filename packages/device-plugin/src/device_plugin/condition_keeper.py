@@ -9,7 +9,7 @@ from typing import Any
 
 from device_plugin.node_condition import Condition, changed_at, judge, patch, stamp
 from gpu_cluster import NODES, Cluster, ForbiddenError, PatchType
-from gpu_core.errors import ClusterError
+from gpu_core.errors import ClusterError, Ending
 from gpu_core.resources.health import HealthBook
 from gpu_core.runtime.logs import get_logger
 
@@ -72,6 +72,8 @@ class ConditionKeeper:
         while not self._stopping.is_set():
             try:
                 self._report()
+            except Ending:
+                return
             except ForbiddenError as error:
                 self._log.warning("The node's condition is not reported", condition=self._type, reason=str(error))
                 return

@@ -46,12 +46,21 @@ class EventQueue:
         self._stopping = stopping
         # SimpleQueue may be used within a signal handler that interrupts its own put.
         self._queue: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._told_to_end = False
 
     def put(self, event: Event) -> None:
         """Add an event; never waits."""
+        # A plain flag and no threading.Event: whom a signal handler interrupts may hold the lock of that.
+        if isinstance(event, Stop):
+            self._told_to_end = True
         self._queue.put(event)
         if isinstance(event, Stop):
             self._stopping()
+
+    @property
+    def told_to_end(self) -> bool:
+        """Whether a Stop was put, taken or not: who waits for something else than events may ask for it."""
+        return self._told_to_end
 
     def take(self, timeout: float | None) -> tuple[Event, ...]:
         """Wait at most `timeout` seconds for an event; return it with all that came meanwhile, in order."""
