@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,12 +21,6 @@ def test_a_destination_without_its_node_is_an_error_at_start(tmp_path: Path) -> 
         Bench(tmp_path, "--publish=nodefeature")
 
 
-@pytest.fixture
-def server() -> Iterator[ApiServer]:
-    with ApiServer() as running:
-        yield running
-
-
 def cluster_bench(tmp_path: Path, server: ApiServer, *argv: str) -> Bench:
     kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", server.url)
     return Bench(
@@ -39,7 +32,7 @@ def test_a_refusing_api_server_is_asked_again_and_never_ends_the_program(tmp_pat
     bench = cluster_bench(tmp_path, server)
     server.misbehave(Refuse(503, retry_after=2))
     server.misbehave(Refuse(403), times=2)
-    waits = [bench.step(), bench.step(5), bench.step(5), bench.step(5)]
+    waits = [bench.step(), bench.step(5), bench.step(30), bench.step(60)]
     assert all(wait is not None and wait > 0 for wait in waits)
     feature = server.store.get(Key("nfd.k8s-sigs.io/nodefeatures", "gpu", "nvidia-features-for-node-a"))
     assert feature["spec"]["labels"]["nvidia.com/gpu.count"] == "2"
@@ -52,6 +45,53 @@ def test_a_token_that_stays_refused_ends_the_program(tmp_path: Path, server: Api
     bench.step()
     with pytest.raises(UnauthorizedError):
         bench.step(5)
+
+
+def posts(server: ApiServer) -> int:
+    return len([request for request in server.requests if request.method == "POST"])
+
+
+@pytest.mark.parametrize(
+    ("fault", "most"),
+    [
+        pytest.param(
+            Refuse(422, reason="Invalid", message="spec.labels: too long"), 10, id="an object that is refused"
+        ),
+        pytest.param(Refuse(403, message="nodefeatures is forbidden"), 10, id="a missing permission"),
+        pytest.param(Refuse(404, message="404 page not found"), 10, id="a cluster without the resource"),
+        pytest.param(Refuse(503, message="busy"), 80, id="an overloaded server"),
+    ],
+)
+def test_an_interval_shorter_than_the_pause_does_not_shorten_it(
+    tmp_path: Path, server: ApiServer, fault: Refuse, most: int
+) -> None:
+    """A thousand seconds with a pass every second: so many attempts, and one line that says what to change."""
+    server.misbehave(fault, method="POST", times=100_000)
+    bench = cluster_bench(tmp_path, server, "--sleep-interval=1s")
+    for _ in range(1000):
+        bench.step(1)
+    assert 3 <= posts(server) <= most
+    assert len(bench.logged("warning")) == 1
+
+
+def test_changes_of_the_devices_do_not_shorten_the_pause_either(tmp_path: Path, server: ApiServer) -> None:
+    server.misbehave(Refuse(422), method="POST", times=100_000)
+    bench = cluster_bench(tmp_path, server)
+    bench.step()
+    for _ in range(10):
+        bench.happen("event 0 xid=31")
+        bench.step(1)
+    assert posts(server) == 1
+
+
+def test_a_node_with_a_long_name_is_said_once_and_costs_the_server_nothing(tmp_path: Path, server: ApiServer) -> None:
+    bench = cluster_bench(tmp_path, server, f"--node-name={'x' * 64}", "--sleep-interval=1s")
+    for _ in range(100):
+        bench.step(1)
+    assert server.requests == []
+    (told,) = bench.logged("warning")
+    assert told.startswith("The labels did not reach NodeFeature gpu/nvidia-features-for-xxx")
+    assert told.endswith("Publish to the Node itself, with --publish=node (GFD_PUBLISH).")
 
 
 def test_labels_go_to_the_node_while_the_cluster_has_no_node_features(tmp_path: Path, server: ApiServer) -> None:

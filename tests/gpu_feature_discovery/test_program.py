@@ -14,6 +14,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fakes.api_faults import Silence
+from fakes.api_server import ApiServer
+from fakes.kubeconfig import write_kubeconfig
+
 GFD = str(Path(sys.executable).parent / "gfd")
 
 
@@ -133,3 +137,19 @@ def test_sighup_loads_the_configuration_again(tmp_path: Path) -> None:
         program.wait_for(lambda: time.time_ns() - before > 1_100_000_000)
         program.process.send_signal(signal.SIGHUP)
         program.wait_for(lambda: program.output.stat().st_mtime_ns != before)
+
+
+def test_sigterm_ends_the_program_while_the_api_server_is_silent(tmp_path: Path) -> None:
+    """Two requests would take a minute to be given up; the promise is 5 s, the rest is for a loaded machine."""
+    with ApiServer() as server:
+        server.misbehave(Silence(), times=1000)
+        kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", server.url)
+        command = [GFD, "--simulated-node=t4", "--node-name=node-a", "--pod-name=gfd-1", f"--kubeconfig={kubeconfig}"]
+        with subprocess.Popen(command, env={}, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                server.wait_for(lambda: server.requests, timeout=60)
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(20) == 0
+                assert len(server.requests) == 1
+            finally:
+                process.kill()

@@ -29,7 +29,8 @@ def test_the_first_pass_is_made_at_once() -> None:
         pytest.param(after_a_pass(), 101.0, b"a", ("SIGHUP", "x"), "SIGHUP, x", id="asked"),
         pytest.param(after_a_pass(retry=3.0), 102.9, b"a", (), None, id="before another attempt"),
         pytest.param(after_a_pass(retry=3.0), 103.0, b"a", (), "it is time", id="another attempt"),
-        pytest.param(after_a_pass(retry=90.0), 160.0, b"a", (), "it is time", id="the interval before a late attempt"),
+        pytest.param(after_a_pass(retry=90.0), 189.9, b"a", (), None, id="a shorter interval is no reason to try"),
+        pytest.param(after_a_pass(retry=90.0), 190.0, b"a", (), "it is time", id="a late attempt"),
         pytest.param(after_a_pass(Duration.infinite()), 1e9, b"a", (), None, id="an infinite interval"),
         pytest.param(
             after_a_pass(Duration.infinite()), 101.0, b"b", (), "the devices have changed", id="infinite, but changed"
@@ -55,3 +56,16 @@ def test_reason(schedule: Schedule, now: float, traces: bytes, asked: tuple[str,
 )
 def test_wait(schedule: Schedule, now: float, expected: float) -> None:
     assert schedule.wait(now) == expected
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        pytest.param(after_a_pass(), 110.0, id="before the interval is over"),
+        pytest.param(after_a_pass(Duration.of(seconds=5)), 105.0, id="not later than the interval"),
+        pytest.param(after_a_pass(Duration.infinite()), 110.0, id="with an infinite interval"),
+    ],
+)
+def test_a_pass_can_be_hastened(schedule: Schedule, expected: float) -> None:
+    schedule.hasten(110.0)
+    assert schedule.due == expected

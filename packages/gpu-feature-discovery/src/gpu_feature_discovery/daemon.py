@@ -22,10 +22,10 @@ from gpu_core.runtime.supervise import Actions
 from gpu_feature_discovery.destination import destination
 from gpu_feature_discovery.hardware import NodeSource, node_source
 from gpu_feature_discovery.metrics import CONFIG_LOADS, FAILURES, LABELS, LAST_PUBLISHED, PASSES, PUBLISHED
-from gpu_feature_discovery.outputs import Output
-from gpu_feature_discovery.outputs.choose import open_output
+from gpu_feature_discovery.outputs.choose import Opener
+from gpu_feature_discovery.outputs.leftovers import REACTION, Leftovers
 from gpu_feature_discovery.publishing import Publisher
-from gpu_feature_discovery.schedule import Schedule
+from gpu_feature_discovery.schedule import LOOK, Schedule
 from gpu_feature_discovery.standing import Standing
 from gpu_feature_discovery.survey import survey, survey_without_driver
 
@@ -54,6 +54,8 @@ class Daemon:
         self._counters = counters
         self._log = get_logger()
         self._once = Once(self._log.warning)
+        self._opener = Opener(clock=clock, warn=self._log.warning, stopped=lambda: events.told_to_end)
+        self._leftovers = Leftovers(later=self._opener.later, clock=clock, warn=self._log.warning)
         self._found_driver = False
         self.loaded = loaded
         """The configuration in use."""
@@ -67,7 +69,11 @@ class Daemon:
         try:
             yield
         finally:
-            self._withdraw(self._publisher.output)
+            self._leftovers.withdraw()
+            try:
+                self._publisher.output.withdraw()
+            except PublishError as error:
+                self._log.warning(str(error))
 
     def act(self, actions: Actions) -> float | None:
         """Do what is asked for or due, and return in how many seconds there may be more to do."""
@@ -80,7 +86,7 @@ class Daemon:
         if reason is not None:
             self._log.debug("Describing the node", reason=reason)
             self._guarded_pass()
-        return self._schedule.wait(self._clock())
+        return min(self._schedule.wait(self._clock()), self._tend())
 
     def stuck(self) -> tuple[StuckCall, ...]:
         """Return the calls into the driver that have not returned in time; any thread may ask."""
@@ -91,18 +97,22 @@ class Daemon:
         self._log.info("Running with config", config=loaded.effective())
         loaded.raise_refused()
         source = node_source(loaded, self._threads, timestamp=int(self._now()), warn=self._once)
-        output = open_output(destination(loaded), loaded, warn=self._once)
+        where = destination(loaded)
+        output = self._opener.open(where, loaded)
+        former = self._opener.former(where, loaded)
         for warning in loaded.warnings:
             self._log.warning(warning)
         self.loaded = loaded
         count_config(self._counters, loaded.settings.config_file, loaded.config_text_digest)
         self._source: NodeSource = source
-        self._publisher = Publisher(output, backoff=Backoff(chance=random.random), warn=self._publish_failed)
+        self._publisher = Publisher(
+            output, backoff=Backoff(chance=random.random), clock=self._clock, warn=self._publish_failed
+        )
+        self._leftovers.expect((*output.parts, *former))
         self._schedule = Schedule(interval=loaded.config.flags.gfd.sleep_interval)
 
     def _reload(self, reasons: tuple[str, ...]) -> None:
         self._log.info("Reading the configuration again", reason=", ".join(reasons))
-        former = self._publisher.output
         try:
             self._apply(self.loaded.reload())
         except SuiteError as error:
@@ -111,8 +121,6 @@ class Daemon:
             self._log.error("The new configuration is not used; the one before stays", error=str(error))
             return
         self._counters.add(CONFIG_LOADS, result="applied")
-        if former.place != self._publisher.output.place:
-            self._withdraw(former)
 
     def _guarded_pass(self) -> None:
         """Make a pass; raise only what ends the program: no driver from the start, or a token that is refused."""
@@ -142,6 +150,7 @@ class Daemon:
         self._schedule.done(self._clock(), self._source.traces(), retry=retry)
         if retry is not None:
             return
+        self._leftovers.published(self._publisher.output.active, labels.values)
         now = self._now()
         self._counters.add(PUBLISHED)
         self._counters.set(LABELS, len(labels.values))
@@ -172,8 +181,14 @@ class Daemon:
         self.standing = replace(self.standing, problem=message)
         self._once(message)
 
-    def _withdraw(self, output: Output) -> None:
+    def _tend(self) -> float:
+        """Take back what other destinations still hold, and return in how many seconds there may be more of that."""
         try:
-            output.withdraw()
-        except PublishError as error:
-            self._log.warning(str(error))
+            if self._leftovers.tend():
+                self._schedule.hasten(self._clock() + REACTION)
+        except Ending:
+            raise
+        except Exception as error:  # noqa: BLE001  What is left elsewhere is less than the labels that are right here.
+            self._log.error("Labels in other destinations could not be looked for", exc_info=error)
+        wait = self._leftovers.wait()
+        return LOOK if wait is None else wait

@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from gpu_core.config.words import LabelFormat
+from gpu_core.labels import PREFIX
+
+# One of them is among the labels of every node that has any.
+_MARKS = frozenset(f"{PREFIX}{name}" for name in ("gfd.timestamp", "gpu.machine", "gpu.count", "vgpu.present"))
 
 
 def render(labels: Mapping[str, str], form: LabelFormat) -> str:
@@ -27,6 +31,13 @@ def render(labels: Mapping[str, str], form: LabelFormat) -> str:
         case _:
             assert_never(form)
     return "".join(f"{line}\n" for line in lines)
+
+
+def looks_like_ours(text: str) -> bool:
+    """Whether a text is one that `render` gives for labels of ours, or that the original writes."""
+    lines = text.splitlines()
+    keys = [line.partition("=")[0] for line in lines if "=" in line]
+    return len(keys) == len(lines) and all(key.startswith(PREFIX) for key in keys) and not _MARKS.isdisjoint(keys)
 
 
 def _table(pairs: list[tuple[str, str]]) -> list[str]:

@@ -12,6 +12,9 @@ KIND = "NodeFeature"
 
 _NODE_NAME_LABEL = "nfd.node.kubernetes.io/node-name"
 
+LONGEST_NODE_NAME = 63
+"""What fits into that label, in characters. The name of a Node may have 253."""
+
 
 def object_name(node_name: str) -> str:
     """Return the name of the object that holds this node's features."""
@@ -35,20 +38,33 @@ def wanted(*, node_name: str, namespace: str, labels: Mapping[str, str], owners:
     }
 
 
-def updated(current: Object, target: Object, *, owners_known: bool) -> Object | None:
+def updated(current: Object, target: Object, *, owners: Sequence[Object] | None) -> Object | None:
     """Return `current` with our labels, spec and owners in it, or None when nothing would change.
 
     The rest of the metadata, the resource version with it, stays: a change made by another in the meantime is
-    refused by the API server and can be read again. With `owners_known` False the owners stay as they are.
+    refused by the API server and can be read again. `owners` are ours; with None the object keeps those it has.
     """
     metadata = dict(current.get("metadata") or {})
     metadata["labels"] = target["metadata"]["labels"]
-    if owners_known:
+    if owners is not None and not is_owned(current, owners):
+        # Another DaemonSet's object would be deleted with it, and the labels with the object.
         metadata.pop("ownerReferences", None)
-        if "ownerReferences" in target["metadata"]:
-            metadata["ownerReferences"] = target["metadata"]["ownerReferences"]
+        if owners:
+            metadata["ownerReferences"] = list(owners)
     result = {**current, "metadata": metadata, "spec": target["spec"]}
     return None if _without_empty(result) == _without_empty(current) else result
+
+
+def is_owned(current: Object, owners: Sequence[Object]) -> bool:
+    """Whether the first of `owners`, our DaemonSet, owns the object already, beside whatever else does."""
+    uids = {reference.get("uid") for reference in (current.get("metadata") or {}).get("ownerReferences") or []}
+    return bool(owners) and owners[0]["uid"] in uids
+
+
+def changes_owners(current: Object, changed: Object) -> bool:
+    """Whether an update changes who owns the object, for which clusters may ask more rights."""
+    before, after = (found.get("metadata", {}).get("ownerReferences") or [] for found in (current, changed))
+    return bool(before != after)
 
 
 def owner_references(pod: Object) -> list[Object]:

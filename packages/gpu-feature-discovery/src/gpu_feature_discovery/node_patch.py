@@ -33,5 +33,25 @@ def node_patch(node: Object, labels: Mapping[str, str]) -> Object | None:
     return {"metadata": patch} if patch else None
 
 
+def leaving_patch(node: Object, inherited: Mapping[str, str]) -> Object | None:
+    """Return the merge patch that takes our labels off a Node, or None when we have left nothing there.
+
+    Only what the annotation names is ours. Of that, the labels that are `inherited` stay: node-feature-discovery sets
+    them from now on, and a gap would move pods. The patch holds for this version of the Node alone.
+    """
+    metadata = node.get("metadata") or {}
+    annotations: Mapping[str, str] = metadata.get("annotations") or {}
+    if ANNOTATION not in annotations:
+        return None
+    present: Mapping[str, str] = metadata.get("labels") or {}
+    gone = sorted(key for key in _keys(annotations[ANNOTATION]) if key in present and key not in inherited)
+    patch: Object = {"annotations": {ANNOTATION: None}}
+    if gone:
+        patch["labels"] = dict.fromkeys(gone)
+    if "resourceVersion" in metadata:
+        patch["resourceVersion"] = metadata["resourceVersion"]
+    return {"metadata": patch}
+
+
 def _keys(remembered: str) -> set[str]:
     return {f"{PREFIX}{name}" for name in remembered.split(",") if name}

@@ -18,7 +18,7 @@ from gpu_core.labels import Labels
 from gpu_core.runtime.passing import clear_up
 from gpu_feature_discovery.destination import asked_by_person, destination
 from gpu_feature_discovery.hardware import NodeSource, node_source
-from gpu_feature_discovery.outputs.choose import CLUSTER_DESTINATIONS, open_output
+from gpu_feature_discovery.outputs.choose import CLUSTER_DESTINATIONS, Opener
 from gpu_feature_discovery.survey import describes_gpus, survey, survey_without_driver
 
 
@@ -53,16 +53,23 @@ def label_once(loaded: Loaded[GfdSettings]) -> int:
     where = destination(loaded)
     if where is LabelDestination.FILE:
         clear_up((Path(loaded.config.flags.gfd.output_file).parent,), log.info)
-    output = open_output(where, loaded, warn=log.warning)
+    opener = Opener(clock=time.monotonic, warn=log.warning)
+    output = opener.open(where, loaded)
     source = node_source(loaded, DriverThreads(), timestamp=int(time.time()), warn=log.warning)
     labels = _whole_labels(source, loaded, log.warning)
     if where not in CLUSTER_DESTINATIONS:
         output.publish(labels.values)
         return 0
     from gpu_cluster import Backoff  # noqa: PLC0415  only where it is used
+    from gpu_feature_discovery.outputs.leftovers import Leftovers  # noqa: PLC0415
     from gpu_feature_discovery.publishing import publish_once  # noqa: PLC0415
 
     publish_once(output, labels.values, backoff=Backoff(chance=random.random), sleep=time.sleep)
+    # A pass of a daemon's own elsewhere on this node is none of our business, what we fell back to once is.
+    leftovers = Leftovers(later=opener.later, clock=time.monotonic, warn=log.warning)
+    leftovers.expect(output.parts)
+    leftovers.published(output.active, labels.values)
+    leftovers.tend()
     return 0
 
 

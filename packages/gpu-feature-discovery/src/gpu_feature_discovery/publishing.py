@@ -11,24 +11,32 @@ from gpu_feature_discovery.outputs import Output
 # A token may be refused in the moment in which it is replaced, so the second refusal counts.
 _MOST_REFUSALS = 2
 
-# What may be gone a moment later: no answer, a conflict, an old version, too many requests.
-_PASSING = frozenset({0, 409, 410, 429})
-
 
 class Publisher:
-    """Publishes for a program that stays: a failure is waited out, a token that is refused twice is not."""
+    """Publishes for a program that stays: a failure is waited out, a token that is refused twice is not.
 
-    def __init__(self, output: Output, *, backoff: Backoff, warn: Callable[[str], object]) -> None:
+    `clock` gives seconds that only grow. Whatever asks for another publication, a destination that refused is left
+    alone for as long as the back-off says.
+    """
+
+    def __init__(
+        self, output: Output, *, backoff: Backoff, clock: Callable[[], float], warn: Callable[[str], object]
+    ) -> None:
         self.output = output
         self._backoff = backoff
+        self._clock = clock
         self._warn = warn
         self._refusals = 0
+        self._again = clock()
 
     def publish(self, labels: Mapping[str, str]) -> float | None:
-        """Publish, and return None; or, after a failure, in how many seconds to try again.
+        """Publish, and return None; or, where that has to wait, in how many seconds to try again.
 
-        Raises UnauthorizedError.
+        Raises UnauthorizedError, and Ending.
         """
+        left = self._again - self._clock()
+        if left > 0:
+            return left
         try:
             self.output.publish(labels)
         except UnauthorizedError as error:
@@ -43,8 +51,11 @@ class Publisher:
         return None
 
     def _failed(self, error: PublishError | ClusterError) -> float:
-        self._warn(f"The labels did not reach {self.output.place}, and will be sent again: {error}")
-        return self._backoff.next_pause(error.retry_after if isinstance(error, ApiError) else None)
+        often = "every few minutes" if isinstance(error, ApiError) and error.lasting else "soon"
+        self._warn(f"The labels did not reach {self.output.place}, and will be sent again {often}: {error}")
+        pause = self._backoff.after(error)
+        self._again = self._clock() + pause
+        return pause
 
 
 def publish_once(
@@ -60,9 +71,9 @@ def publish_once(
         try:
             output.publish(labels)
         except ApiError as error:
-            if error.status not in _PASSING and error.status < 500:
+            if not error.passing:
                 raise
-            sleep(backoff.next_pause(error.retry_after))
+            sleep(backoff.after(error))
         else:
             return
     output.publish(labels)

@@ -15,7 +15,7 @@ SHORTEST = 0.1
 
 @dataclass(slots=True, kw_only=True)
 class Schedule:
-    """Passes are `interval` apart, at once after a change of the node, and sooner after one that did not arrive.
+    """Passes are `interval` apart, at once after a change of the node, and after a pause where labels did not arrive.
 
     Times are seconds of any clock that does not go back. An infinite interval leaves only the changes.
     """
@@ -33,11 +33,19 @@ class Schedule:
         return None if traces == self.seen else "the devices have changed"
 
     def done(self, now: float, traces: bytes, *, retry: float | None) -> None:
-        """Note a pass, and in how many seconds to try again if its labels did not arrive."""
+        """Note a pass, and in how many seconds to try again if its labels did not arrive.
+
+        That alone counts then: an interval that is shorter would only knock where nobody opens, and one that is longer
+        would leave the node without labels.
+        """
         self.seen = traces
         regular = None if self.interval.is_infinite else max(self.interval.seconds, SHORTEST)
-        pauses = [pause for pause in (regular, retry) if pause is not None]
-        self.due = now + min(pauses) if pauses else None
+        pause = regular if retry is None else retry
+        self.due = None if pause is None else now + pause
+
+    def hasten(self, at: float) -> None:
+        """Make the next pass at that time at the latest."""
+        self.due = at if self.due is None else min(self.due, at)
 
     def wait(self, now: float) -> float:
         """Return for how many seconds there is nothing to do."""

@@ -50,7 +50,7 @@ class EventQueue:
 
     def put(self, event: Event) -> None:
         """Add an event; never waits."""
-        # A plain flag and no threading.Event: whom a signal handler interrupts may hold the lock of that.
+        # A plain flag, which no lock can keep a signal's reader, or a handler, from setting.
         if isinstance(event, Stop):
             self._told_to_end = True
         self._queue.put(event)

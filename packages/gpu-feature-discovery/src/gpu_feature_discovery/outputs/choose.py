@@ -1,7 +1,8 @@
-"""Opens the destination that was decided on."""
+"""Opens the destination that was decided on, and those that labels may have gone to before."""
 
 from __future__ import annotations
 
+import random
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, assert_never
@@ -9,45 +10,110 @@ from typing import TYPE_CHECKING, assert_never
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
 from gpu_core.config.words import LabelDestination
-from gpu_feature_discovery.outputs import Output
+from gpu_feature_discovery.outputs import Output, Part
 from gpu_feature_discovery.outputs.file import FileOutput
 from gpu_feature_discovery.outputs.stream import StreamOutput
 
 if TYPE_CHECKING:
     from gpu_cluster import Cluster
+    from gpu_feature_discovery.outputs.later import Later
 
 CLUSTER_DESTINATIONS = frozenset({LabelDestination.NODE_FEATURE, LabelDestination.NODE})
 
 
-def open_output(where: LabelDestination, loaded: Loaded[GfdSettings], *, warn: Callable[[str], object]) -> Output:
-    """Return the destination. Raises ClusterError where there is no way to an API server."""
-    settings = loaded.settings
-    match where:
-        case LabelDestination.STDOUT:
-            return StreamOutput(sys.stdout, settings.format)
-        case LabelDestination.FILE:
-            return FileOutput(loaded.config.flags.gfd.output_file, keep=_keeps_file(loaded))
-        case LabelDestination.NODE:
-            from gpu_feature_discovery.outputs.node import NodeOutput  # noqa: PLC0415  as below
+class Opener:
+    """Opens destinations for one program; they share one way to the API server, which is made when one needs it.
 
-            return NodeOutput(_cluster(loaded), node_name=settings.node_name)
-        case LabelDestination.NODE_FEATURE:
-            # Access to the API costs more time than everything else together, so only who needs it pays.
-            from gpu_feature_discovery.outputs.fallback import FallbackOutput  # noqa: PLC0415
-            from gpu_feature_discovery.outputs.node_feature import NodeFeatureOutput  # noqa: PLC0415
+    `clock` gives seconds that only grow, `warn` hears what should be looked at, `stopped` says whether the program
+    ends, and waits for nothing.
+    """
 
-            output = NodeFeatureOutput(
-                _cluster(loaded),
-                node_name=settings.node_name,
-                namespace=settings.namespace,
-                pod_name=settings.pod_name,
-                warn=warn,
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], float],
+        warn: Callable[[str], object],
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._clock = clock
+        self._warn = warn
+        self._stopped = stopped
+        self._connected: Cluster | None = None
+
+    def open(self, where: LabelDestination, loaded: Loaded[GfdSettings]) -> Output:
+        """Return the destination. Raises ClusterError where there is no way to an API server."""
+        part = self._part(where, loaded)
+        fallback = loaded.settings.publish_fallback
+        if where is not LabelDestination.NODE_FEATURE or fallback in (None, LabelDestination.NODE_FEATURE):
+            return part
+        from gpu_feature_discovery.outputs.fallback import FallbackOutput  # noqa: PLC0415  as below
+
+        return FallbackOutput(part, self._part(fallback, loaded), later=self.later())
+
+    def former(self, where: LabelDestination, loaded: Loaded[GfdSettings]) -> tuple[Part, ...]:
+        """Return the destinations that an earlier process on this node may have left labels in.
+
+        None for standard output, which replaces no other: whoever asks for it may only want to see the labels.
+        """
+        if where is LabelDestination.STDOUT:
+            return ()
+        settings = loaded.settings
+        found: list[LabelDestination] = []
+        if loaded.config.flags.gfd.output_file:
+            found.append(LabelDestination.FILE)
+        if settings.node_name and (where in CLUSTER_DESTINATIONS or _may_reach_cluster(loaded)):
+            found.append(LabelDestination.NODE)
+            if settings.namespace:
+                found.append(LabelDestination.NODE_FEATURE)
+        return tuple(self._part(other, loaded) for other in found if other is not where)
+
+    def later(self) -> Later:
+        """Return an account of the failures of a step that is not the job itself."""
+        from gpu_cluster import Backoff  # noqa: PLC0415  as below
+        from gpu_feature_discovery.outputs.later import Later  # noqa: PLC0415
+
+        return Later(Backoff(chance=random.random), clock=self._clock, warn=self._warn)
+
+    def _part(self, where: LabelDestination, loaded: Loaded[GfdSettings]) -> Part:
+        settings = loaded.settings
+        match where:
+            case LabelDestination.STDOUT:
+                return StreamOutput(sys.stdout, settings.format)
+            case LabelDestination.FILE:
+                return FileOutput(loaded.config.flags.gfd.output_file, keep=_keeps_file(loaded))
+            case LabelDestination.NODE:
+                from gpu_feature_discovery.outputs.node import NodeOutput  # noqa: PLC0415  as below
+
+                return NodeOutput(self._cluster(loaded), node_name=settings.node_name)
+            case LabelDestination.NODE_FEATURE:
+                # Access to the API costs more time than everything else together, so only who needs it pays.
+                from gpu_feature_discovery.outputs.node_feature import NodeFeatureOutput  # noqa: PLC0415
+
+                return NodeFeatureOutput(
+                    self._cluster(loaded),
+                    node_name=settings.node_name,
+                    namespace=settings.namespace,
+                    pod_name=settings.pod_name,
+                    later=self.later,
+                )
+            case _:
+                assert_never(where)
+
+    def _cluster(self, loaded: Loaded[GfdSettings]) -> Cluster:
+        # Nothing that says how to reach it can change while the program runs.
+        if self._connected is None:
+            from gpu_cluster import connect  # noqa: PLC0415
+
+            settings = loaded.settings
+            self._connected = connect(
+                kubeconfig=settings.kubeconfig or None,
+                qps=settings.kube_api_qps,
+                burst=settings.kube_api_burst,
+                environ=loaded.environ,
+                user_agent="gpu-feature-discovery",
+                stopped=self._stopped,
             )
-            if settings.publish_fallback in (None, LabelDestination.NODE_FEATURE):
-                return output
-            return FallbackOutput(output, open_output(settings.publish_fallback, loaded, warn=warn), warn=warn)
-        case _:
-            assert_never(where)
+        return self._connected
 
 
 def _keeps_file(loaded: Loaded[GfdSettings]) -> bool:
@@ -56,14 +122,8 @@ def _keeps_file(loaded: Loaded[GfdSettings]) -> bool:
     return loaded.settings.keep_output_file or gfd.oneshot or gfd.sleep_interval.is_infinite
 
 
-def _cluster(loaded: Loaded[GfdSettings]) -> Cluster:
-    from gpu_cluster import connect  # noqa: PLC0415
+def _may_reach_cluster(loaded: Loaded[GfdSettings]) -> bool:
+    """Whether there is a way to the API server, for labels that do not need it."""
+    from gpu_cluster.access import is_at_hand  # noqa: PLC0415
 
-    settings = loaded.settings
-    return connect(
-        kubeconfig=settings.kubeconfig or None,
-        qps=settings.kube_api_qps,
-        burst=settings.kube_api_burst,
-        environ=loaded.environ,
-        user_agent="gpu-feature-discovery",
-    )
+    return is_at_hand(loaded.settings.kubeconfig, loaded.environ)

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from gpu_cluster import NODE_FEATURES, PODS, ApiError, Cluster, ConflictError, NotFoundError, UnauthorizedError
-from gpu_feature_discovery.node_feature import Object, object_name, owner_references, updated, wanted
+from gpu_cluster import (
+    NODE_FEATURES,
+    PODS,
+    ApiError,
+    Cluster,
+    ConflictError,
+    ForbiddenError,
+    InvalidError,
+    MissingKindError,
+    NotFoundError,
+    UnauthorizedError,
+)
+from gpu_feature_discovery.node_feature import (
+    LONGEST_NODE_NAME,
+    Object,
+    changes_owners,
+    is_owned,
+    object_name,
+    owner_references,
+    updated,
+    wanted,
+)
+from gpu_feature_discovery.outputs.later import Later
 
 # Each conflict means that another writer has just succeeded; that many in a row are no coincidence.
 _MOST_CONFLICTS = 5
@@ -14,23 +35,55 @@ _MOST_CONFLICTS = 5
 class NodeFeatureOutput:
     """Creates the node's object, and updates it where it differs. The object outlives us, with our DaemonSet."""
 
+    feeds_nfd = True
+
+    # A label file is read by node-feature-discovery's worker every minute.
+    grace = 150.0
+
     def __init__(
-        self, cluster: Cluster, *, node_name: str, namespace: str, pod_name: str, warn: Callable[[str], object]
+        self,
+        cluster: Cluster,
+        *,
+        node_name: str,
+        namespace: str,
+        pod_name: str,
+        later: Callable[[], Later],
     ) -> None:
         self._cluster = cluster
         self._node_name = node_name
         self._namespace = namespace
         self._pod_name = pod_name
-        self._warn = warn
+        self._name = object_name(node_name)
         self._owners: list[Object] | None = None if pod_name else []
+        self._owners_asked, self._owners_set = later(), later()
 
     @property
     def place(self) -> str:
         """The object's kind and name."""
-        return f"NodeFeature {self._namespace}/{object_name(self._node_name)}"
+        return f"NodeFeature {self._namespace}/{self._name}"
+
+    @property
+    def parts(self) -> tuple[NodeFeatureOutput, ...]:
+        """Itself."""
+        return (self,)
+
+    @property
+    def active(self) -> NodeFeatureOutput:
+        """Itself."""
+        return self
 
     def publish(self, labels: Mapping[str, str]) -> None:
-        """Make the object's labels these. Raises NotFoundError where the cluster has no such objects."""
+        """Make the object's labels these.
+
+        Raises NotFoundError where the cluster has no such objects, and InvalidError for a node that none can name.
+        """
+        if len(self._node_name) > LONGEST_NODE_NAME:
+            raise InvalidError(
+                f"A NodeFeature object names its node in a label, where {LONGEST_NODE_NAME} characters fit; "
+                f"{self._node_name} has {len(self._node_name)}, and node-feature-discovery cannot label it. "
+                "Publish to the Node itself, with --publish=node (GFD_PUBLISH).",
+                status=422,
+            )
         self._find_owners()
         for _ in range(_MOST_CONFLICTS - 1):
             try:
@@ -42,45 +95,98 @@ class NodeFeatureOutput:
     def withdraw(self) -> None:
         """Leave the object: labels must not flap while a pod is replaced."""
 
-    def _publish_once(self, labels: Mapping[str, str]) -> None:
-        target = wanted(
-            node_name=self._node_name, namespace=self._namespace, labels=labels, owners=self._owners or None
-        )
-        name = object_name(self._node_name)
+    def take_back(self, inherited: Mapping[str, str], *, known: bool) -> bool:  # noqa: ARG002  NFD removes its labels
+        """Delete the object; where this process did not write it, only if our DaemonSet owns it."""
         try:
-            current = self._cluster.get(NODE_FEATURES, name, namespace=self._namespace)
+            current = self._cluster.get(NODE_FEATURES, self._name, namespace=self._namespace)
+            if not known and not is_owned(current, self._read_owners()):
+                return False
+            self._cluster.delete(NODE_FEATURES, self._name, namespace=self._namespace, only=current)
         except NotFoundError:
-            self._create(target)
-            return
-        changed = updated(current, target, owners_known=self._owners is not None)
-        if changed is not None:
-            self._replace(name, changed)
+            # The object, or the pod without which nothing proves that it is ours.
+            return False
+        return True
 
-    def _replace(self, name: str, changed: Object) -> None:
+    def _publish_once(self, labels: Mapping[str, str]) -> None:
+        owners = self._owners if self._owners_set.is_due() else None
         try:
-            self._cluster.replace(NODE_FEATURES, name, changed, namespace=self._namespace)
-        except NotFoundError as error:
-            # It was deleted since it was read; what comes next is a creation.
-            raise ConflictError(str(error), status=error.status, reason=error.reason) from error
+            current = self._cluster.get(NODE_FEATURES, self._name, namespace=self._namespace)
+        except NotFoundError:
+            self._create(labels, owners)
+        else:
+            self._update(current, labels, owners)
 
-    def _create(self, target: Object) -> None:
+    def _create(self, labels: Mapping[str, str], owners: Sequence[Object] | None) -> None:
         try:
-            self._cluster.create(NODE_FEATURES, target, namespace=self._namespace)
+            try:
+                self._cluster.create(NODE_FEATURES, self._target(labels, owners), namespace=self._namespace)
+            except ForbiddenError as error:
+                if not owners:
+                    raise
+                self._cluster.create(NODE_FEATURES, self._target(labels, None), namespace=self._namespace)
+                self._refused_owners(error)
+        except MissingKindError as error:
+            raise MissingKindError(
+                "The cluster has no NodeFeature resource. Install node-feature-discovery, or publish the labels "
+                "another way with --publish=node or --publish=file.",
+                status=error.status,
+                reason=error.reason,
+            ) from error
         except NotFoundError as error:
             raise NotFoundError(
-                f"The cluster has no NodeFeature resource, or no namespace {self._namespace}. Install "
-                "node-feature-discovery, or publish the labels another way with --publish=node or --publish=file.",
+                f"The cluster has no namespace {self._namespace}. Create it, or name another with --namespace "
+                "(NAMESPACE).",
                 status=error.status,
                 reason=error.reason,
             ) from error
 
-    def _find_owners(self) -> None:
-        """Look up our DaemonSet once; without an answer, ask again next time and go on without owners."""
-        if self._owners is not None:
+    def _update(self, current: Object, labels: Mapping[str, str], owners: Sequence[Object] | None) -> None:
+        target = self._target(labels, owners)
+        changed = updated(current, target, owners=owners)
+        if changed is None:
             return
         try:
-            self._owners = owner_references(self._cluster.get(PODS, self._pod_name, namespace=self._namespace))
+            self._replace(changed)
+        except ForbiddenError as error:
+            if not changes_owners(current, changed):
+                raise
+            again = updated(current, target, owners=None)
+            if again is not None:
+                self._replace(again)
+            self._refused_owners(error)
+
+    def _replace(self, changed: Object) -> None:
+        try:
+            self._cluster.replace(NODE_FEATURES, self._name, changed, namespace=self._namespace)
+        except NotFoundError as error:
+            # It was deleted since it was read; what comes next is a creation.
+            raise ConflictError(str(error), status=error.status, reason=error.reason) from error
+
+    def _target(self, labels: Mapping[str, str], owners: Sequence[Object] | None) -> Object:
+        return wanted(node_name=self._node_name, namespace=self._namespace, labels=labels, owners=owners)
+
+    def _refused_owners(self, error: ForbiddenError) -> None:
+        self._owners_set.failed(
+            error,
+            "The NodeFeature object is written without our DaemonSet as its owner, which was refused. Grant `delete` "
+            f"on nodefeatures, and `update` on daemonsets/finalizers. {error}",
+        )
+
+    def _find_owners(self) -> None:
+        """Look up our DaemonSet once; without an answer, ask again later and go on without owners."""
+        if self._owners is not None or not self._owners_asked.is_due():
+            return
+        try:
+            self._owners = self._read_owners()
         except UnauthorizedError:
             raise
         except ApiError as error:
-            self._warn(f"The NodeFeature object gets no owners, since our pod cannot be read: {error}")
+            self._owners_asked.failed(
+                error, f"The NodeFeature object gets no owners, since our pod cannot be read: {error}"
+            )
+
+    def _read_owners(self) -> list[Object]:
+        """Return what our objects are owned by, nothing where nobody told us our pod. Raises ApiError."""
+        if self._owners is not None:
+            return self._owners
+        return owner_references(self._cluster.get(PODS, self._pod_name, namespace=self._namespace))

@@ -14,10 +14,22 @@ class StreamOutput:
     """Writes all labels to a stream each time they are published."""
 
     place = "standard output"
+    feeds_nfd = False
+    grace = 0.0
 
     def __init__(self, stream: TextIO | None, form: LabelFormat) -> None:
         self._stream = stream
         self._form = form
+
+    @property
+    def parts(self) -> tuple[StreamOutput, ...]:
+        """Itself."""
+        return (self,)
+
+    @property
+    def active(self) -> StreamOutput:
+        """Itself."""
+        return self
 
     def publish(self, labels: Mapping[str, str]) -> None:
         """Write the labels, sorted."""
@@ -31,3 +43,7 @@ class StreamOutput:
 
     def withdraw(self) -> None:
         """Leave what was written."""
+
+    def take_back(self, inherited: Mapping[str, str], *, known: bool) -> bool:  # noqa: ARG002  nothing can be
+        """Leave what was written."""
+        return False
