@@ -29,7 +29,12 @@ def rights(rendering: Rendering) -> dict[str, list[str]]:
 
 PLUGIN, GFD, MPS, CONFIG = "service-account", "gfd-service-account", "mps-service-account", "config-service-account"
 READ_NODES = "get list watch nodes in the cluster"
-FEATURES = ["get list watch create update nodefeatures in gpu", "get pods in gpu"]
+FEATURES = [
+    "get list watch create update delete nodefeatures in gpu",
+    "get pods in gpu",
+    "update daemonsets/finalizers in gpu",
+]
+LABEL_NODES = ["get delete nodefeatures in gpu", "get patch nodes in the cluster", "get pods in gpu"]
 ONE_CONFIG = {"map": {"default": "version: v1"}}
 
 
@@ -39,13 +44,13 @@ ONE_CONFIG = {"map": {"default": "version: v1"}}
         pytest.param({}, {PLUGIN: [READ_NODES]}, id="the plugin's account reads nodes, as ever"),
         pytest.param(
             {"gfd": {"enabled": True}},
-            {PLUGIN: [READ_NODES], GFD: FEATURES},
+            {PLUGIN: [READ_NODES], GFD: sorted(FEATURES)},
             id="feature discovery writes NodeFeatures in its own namespace",
         ),
         pytest.param(
             {"gfd": {"enabled": True, "output": "node"}},
-            {PLUGIN: [READ_NODES], GFD: ["get patch nodes in the cluster"]},
-            id="or patches nodes",
+            {PLUGIN: [READ_NODES], GFD: LABEL_NODES},
+            id="or patches nodes, and removes its NodeFeature of before",
         ),
         pytest.param({"gfd": {"enabled": True, "output": "file"}}, {PLUGIN: [READ_NODES]}, id="or needs no right"),
         pytest.param(
@@ -55,7 +60,7 @@ ONE_CONFIG = {"map": {"default": "version: v1"}}
         ),
         pytest.param(
             {"gfd": {"enabled": True}, "config": ONE_CONFIG, "configManager": {"mode": "daemonset"}},
-            {PLUGIN: [READ_NODES], GFD: FEATURES, CONFIG: [READ_NODES]},
+            {PLUGIN: [READ_NODES], GFD: sorted(FEATURES), CONFIG: [READ_NODES]},
             id="one of its own is alone in that",
         ),
         pytest.param(
