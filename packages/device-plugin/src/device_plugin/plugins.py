@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from device_plugin.listing import units
 from device_plugin.metrics import DEVICES, REGISTERED
 from device_plugin.registrar import Address, Ready
 from device_plugin.registration import Pace
@@ -115,9 +116,11 @@ class Plugins:
         for name, plugin in plugins.items():
             # Of a resource without a sick device, zero is a number too.
             counts[name, "healthy", ""] += 0
-            for device in plugin.serving.resource.devices:
+            resource = plugin.serving.resource
+            shares = Counter(device.uuid for device in resource.devices)
+            for device in units(resource):
                 cause = cause_of(book, device)
-                counts[name, "unhealthy" if cause else "healthy", cause] += 1
+                counts[name, "unhealthy" if cause else "healthy", cause] += shares[device.uuid]
         self._counters.replace(
             DEVICES,
             [
