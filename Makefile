@@ -89,8 +89,9 @@ format: .venv/.synced ## Put the sources into the form that `make check` asks fo
 .PHONY: fuzz
 fuzz: .venv/.synced ## Search the property tests for much longer than `make test` does
 	$(PYTEST) --hypothesis-profile=fuzz --timeout 0 -m hypothesis $(OPTIONS) $(TESTS)
+	HEALTH_HISTORIES=10000 $(PYTEST) --timeout 0 $(OPTIONS) tests/core/resources/test_health_stateful.py
 	CONFIG_MANAGER_SCHEDULES=200 $(PYTEST) $(OPTIONS) tests/config_manager/test_schedules.py
-	KUBELET_RESTARTS=1000 $(PYTEST) $(OPTIONS) tests/device_plugin/test_churn.py
+	KUBELET_RESTARTS=1000 $(PYTEST) --timeout 0 $(OPTIONS) tests/device_plugin/test_churn.py
 
 .PHONY: bench
 bench: .venv/.synced ## Measure start, memory and latency against a simulated node

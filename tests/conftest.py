@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A slow machine is no failure, so there is no deadline; the same examples in every run make a failure repeatable.
-settings.register_profile("tests", deadline=None, derandomize=True, max_examples=60)
+# A slow machine is no failure, so nothing has a deadline, neither a test nor the making of its data; the same examples
+# in every run make a failure repeatable.
+settings.register_profile(
+    "tests", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile(
     "fuzz", deadline=None, max_examples=20_000, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )

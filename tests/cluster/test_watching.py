@@ -6,6 +6,7 @@ import pytest
 
 from fakes.api_faults import Refuse, WatchEnd
 from fakes.api_server import ApiServer
+from fakes.patience import PATIENCE
 from gpu_cluster import NODES, Cluster, ExpiredError, UnreachableError
 from gpu_cluster.watching import EventType, WatchEvent, WatchStream, parse_event
 
@@ -84,7 +85,7 @@ def test_closing_from_another_thread_ends_a_waiting_iteration(cluster: Cluster, 
     reader = threading.Thread(target=lambda: seen.extend(stream))
     reader.start()
     stream.close()
-    reader.join(10)
+    reader.join(PATIENCE)
     assert not reader.is_alive()
     assert seen == []
     server.wait_for(lambda: not server.watches)

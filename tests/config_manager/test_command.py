@@ -15,6 +15,7 @@ import pytest
 from fakes.api_server import ApiServer
 from fakes.configmap import ConfigMapVolume
 from fakes.kubeconfig import write_kubeconfig
+from fakes.patience import PATIENCE
 
 COMMAND = [sys.executable, "-c", "from config_manager.cli import main; main()"]
 LABEL = "nvidia.com/device-plugin.config"
@@ -78,7 +79,7 @@ def test_a_real_process_is_told_of_each_change_and_sigterm_ends_with_zero(place:
     place.volume.update({**FILES, "b": "version: v1 # newer\n"})
     assert target.stdout.readline() == "version: v1 # newer\n"
     manager.terminate()
-    _, logged = manager.communicate(timeout=20)
+    _, logged = manager.communicate(timeout=PATIENCE)
     assert manager.returncode == 0
     assert target.communicate()[0] == ""
     lines = [json.loads(line) for line in logged.splitlines()]
@@ -92,13 +93,13 @@ def test_a_signal_ends_it_with_zero_also_while_the_api_server_is_silent(place: P
     assert manager.stderr is not None
     assert "the node cannot be followed" in manager.stderr.readline()
     manager.send_signal(number)
-    manager.communicate(timeout=20)
+    manager.communicate(timeout=PATIENCE)
     assert manager.returncode == 0
 
 
 def test_as_an_init_container_it_sets_the_link_and_ends(place: Place) -> None:
     ran = place.start(environ={"ONESHOT": "true", "SEND_SIGNAL": "false"})
-    ran.communicate(timeout=20)
+    ran.communicate(timeout=PATIENCE)
     assert ran.returncode == 0
     assert place.link.readlink() == place.volume.path / "a"
 
@@ -106,7 +107,7 @@ def test_as_an_init_container_it_sets_the_link_and_ends(place: Place) -> None:
 def test_a_mistake_is_one_message_without_a_traceback(place: Place) -> None:
     place.server.put_node("a", labels={LABEL: "nowhere"})
     ran = place.start("--oneshot")
-    _, logged = ran.communicate(timeout=20)
+    _, logged = ran.communicate(timeout=PATIENCE)
     assert ran.returncode == 1
     assert logged.splitlines()[-1].startswith("config-manager: There is no config 'nowhere'")
     assert "Traceback" not in logged
@@ -115,7 +116,7 @@ def test_a_mistake_is_one_message_without_a_traceback(place: Place) -> None:
 @pytest.mark.parametrize("variable", ["NODE_NAME", "CONFIG_FILE_SRCDIR", "CONFIG_FILE_DST"])
 def test_what_must_be_given_is_named(place: Place, variable: str) -> None:
     ran = place.start(environ={variable: ""})
-    _, logged = ran.communicate(timeout=20)
+    _, logged = ran.communicate(timeout=PATIENCE)
     assert ran.returncode == 1
     assert f"--{variable.lower().replace('_', '-')}" in logged
     assert place.server.requests == []
@@ -126,6 +127,6 @@ def test_an_empty_signal_variable_means_the_default(place: Place) -> None:
     assert target.stdout is not None
     manager = place.start("--oneshot", environ={"SIGNAL": ""})
     assert target.stdout.readline() == FILES["a"]
-    manager.communicate(timeout=20)
+    manager.communicate(timeout=PATIENCE)
     assert manager.returncode == 0
     target.communicate()

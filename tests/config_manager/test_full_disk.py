@@ -18,12 +18,12 @@ from fakes.api_server import ApiServer
 from fakes.configmap import ConfigMapVolume
 from fakes.kubeconfig import write_kubeconfig
 from fakes.namespaces import unshared
+from fakes.patience import PATIENCE
 from gpu_core.runtime.passing import is_passing
 
 LABEL = "nvidia.com/device-plugin.config"
 FILES = {"a": "version: v1 # a\n", "b": "version: v1 # b\n"}
 COMMAND = [sys.executable, "-c", "from config_manager.cli import main; main()"]
-PATIENCE = 60.0
 
 # The root directory takes one of the inodes, the fillers the others.
 NO_BLOCKS = "size=64k,nr_inodes=100"

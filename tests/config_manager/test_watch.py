@@ -12,10 +12,10 @@ from config_manager.watch import Following, LabelSeen, NodeGone, NodeWatch, Repo
 from fakes.api_faults import Drop, Garbage, HalfAnswer, Hold, Refuse, WatchEnd
 from fakes.api_server import ApiServer
 from fakes.kubeconfig import write_kubeconfig
+from fakes.patience import PATIENCE
 from gpu_cluster import Backoff, connect
 
 LABEL = "nvidia.com/device-plugin.config"
-PATIENCE = 10.0
 
 
 class Watched:

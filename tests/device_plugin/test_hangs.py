@@ -9,7 +9,8 @@ import pytest
 from device_plugin.metrics import EVENTS, UNREAD_GPUS
 from device_plugin.operating import operation
 from device_plugin.standing import checks
-from fakes.running_plugin import PATIENCE, RunningPlugin, run_plugin, topology
+from fakes.patience import PATIENCE
+from fakes.running_plugin import RunningPlugin, run_plugin, topology
 from gpu_core.runtime.metrics import Metric
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.suite_metrics import STUCK_CALLS

@@ -15,6 +15,7 @@ from core.mps.sharing import plan_of
 from device_plugin.mps_watch import MpsWatch
 from fakes.mps_bench import eventually
 from fakes.mps_tools import MpsTools
+from fakes.patience import PATIENCE
 from gpu_core.mps import DaemonPlan, MpsRoot, digest
 from gpu_core.mps.marks import written
 from gpu_core.runtime.logs import configure
@@ -48,10 +49,10 @@ class Watched:
     def start_daemon(self, plan: DaemonPlan = PLAN) -> None:
         for directory in (self.root.pipe(plan.resource), self.root.log(plan.resource)):
             Path(directory).mkdir(parents=True, exist_ok=True)
-        run(["nvidia-cuda-mps-control", "-d"], timeout=30, env=plan.start_environment(self.root))
+        run(["nvidia-cuda-mps-control", "-d"], timeout=PATIENCE, env=plan.start_environment(self.root))
 
     def stop_daemon(self) -> None:
-        run(["nvidia-cuda-mps-control"], timeout=30, env=self.root.environment(GPU), text="quit")
+        run(["nvidia-cuda-mps-control"], timeout=PATIENCE, env=self.root.environment(GPU), text="quit")
 
     def mark(self, text: str) -> None:
         Path(self.root.started(GPU)).parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +60,7 @@ class Watched:
 
     def wait_told(self, expected: Mapping[str, str]) -> None:
         """Wait until this is told, whatever was told before."""
-        while self.told.get(timeout=20) != expected:
+        while self.told.get(timeout=PATIENCE) != expected:
             pass
 
     def warnings(self) -> list[str]:
@@ -199,7 +200,7 @@ def test_daemons_of_resources_that_are_not_served_are_nobodys_illness(make_watch
     watched.start_daemon()
     watched.mark(written(PLAN))
     assert watched.watch.ready(GPU) is None
-    told = [watched.told.get(timeout=20)]
+    told = [watched.told.get(timeout=PATIENCE)]
     while not watched.told.empty():
         told.append(watched.told.get())
     assert all(reasons == {} for reasons in told)
@@ -221,5 +222,5 @@ def test_a_new_mark_stirs_those_who_wait(make_watched: MakeWatched) -> None:
     watched = make_watched()
     watched.watch.follow((PLAN,))
     watched.mark(written(PLAN))
-    watched.stirred.get(timeout=20)
+    watched.stirred.get(timeout=PATIENCE)
     eventually(lambda: watched.watch.ready(GPU) is not None)

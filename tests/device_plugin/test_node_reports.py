@@ -19,7 +19,6 @@ from gpu_core.config.settings import PluginSettings
 from gpu_core.errors import UsageError
 from gpu_demo.kubelet import Kubelet, Listed
 
-PATIENCE = 20.0
 QUICK = "health: {probeInterval: 20ms, recoveryQuietTime: 0s, recovery: probe}\n"
 UUID = topology("t4x1").gpus[0].uuid
 NODE = Key("nodes", "", "node-a")

@@ -12,6 +12,7 @@ import pytest
 from device_plugin.metrics import DEVICES, EVENTS
 from device_plugin.operating import operation
 from fakes.http_client import Reply, get, get_json, scrape
+from fakes.patience import PATIENCE
 from fakes.running_plugin import RunningPlugin, run_plugin, topology
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.operation import operated
@@ -19,7 +20,6 @@ from gpu_core.runtime.probes import Pulse
 from gpu_demo.kubelet import Behaviour, Kubelet, Listed, Registers
 
 GPU = "nvidia.com/gpu"
-PATIENCE = 20.0
 A100 = [gpu.uuid for gpu in topology("a100x4-pcie").gpus]
 QUICK = "health: {probeInterval: 20ms, recoveryQuietTime: 0s}\n"
 

@@ -16,6 +16,7 @@ import pytest
 
 from device_plugin._pb import deviceplugin_pb2 as pb
 from device_plugin._pb import deviceplugin_pb2_grpc as rpc
+from fakes.patience import PATIENCE
 from fakes.plugin_process import process
 from fakes.running_plugin import run_plugin
 from gpu_core.runtime.events import Reload, Rescan
@@ -35,7 +36,7 @@ def test_a_signal_ends_it_cleanly(kubelet: Kubelet, number: signal.Signals) -> N
     with process(kubelet, NODE) as plugin:
         kubelet.log.wait_for(Listed)
         plugin.send_signal(number)
-        _, log = plugin.communicate(timeout=20)
+        _, log = plugin.communicate(timeout=PATIENCE)
     assert plugin.returncode == 0
     assert not (kubelet.directory / "nvidia-gpu.sock").exists()
     lines = [json.loads(line) for line in log.splitlines()]
@@ -82,7 +83,7 @@ def test_hanging_up_reloads_and_keeps_the_registration(kubelet: Kubelet, tmp_pat
 
 def test_a_start_without_a_driver_is_one_message(kubelet: Kubelet) -> None:
     with process(kubelet, "--device-discovery-strategy=nvml", "--driver-root-ctr-path=/nowhere") as plugin:
-        _, log = plugin.communicate(timeout=20)
+        _, log = plugin.communicate(timeout=PATIENCE)
     assert plugin.returncode == 1
     config, message = log.splitlines()
     assert json.loads(config)["event"] == "Running with config"

@@ -15,6 +15,7 @@ import pytest
 from fakes.api_server import ApiServer
 from fakes.http_client import get, get_json, scrape
 from fakes.kubeconfig import write_kubeconfig
+from fakes.patience import PATIENCE
 from gpu_demo.kubelet import Kubelet, Listed
 
 PROGRAM = Path(sys.executable).parent / "nvidia-device-plugin"
@@ -59,7 +60,7 @@ def test_a_running_plugin_is_watched_over_http(kubelet: Kubelet) -> None:
         assert get_json(port)["node"] == "node-a"
         assert scrape(port)["nvidia_device_plugin_scans_total"][()] >= 1
         plugin.send_signal(signal.SIGTERM)
-        assert plugin.wait(timeout=20) == 0
+        assert plugin.wait(timeout=PATIENCE) == 0
     with pytest.raises(ConnectionRefusedError):
         get(port, "/healthz")
 
@@ -78,4 +79,4 @@ def test_a_sick_gpu_is_told_to_the_cluster(kubelet: Kubelet, tmp_path: Path) -> 
             server.wait_for(lambda: server.store.list("events"))
             server.wait_for(lambda: conditions(server) == ["False"])
             plugin.send_signal(signal.SIGTERM)
-            assert plugin.wait(timeout=20) == 0
+            assert plugin.wait(timeout=PATIENCE) == 0

@@ -28,6 +28,7 @@ from typing import Any, Self
 from fakes.api_faults import Fault, WatchEnd
 from fakes.api_objects import Key, Object, Store
 from fakes.api_requests import Handler, OpenWatch, Request
+from fakes.patience import PATIENCE
 
 
 @dataclass(slots=True, kw_only=True)
@@ -179,7 +180,7 @@ class ApiServer:
         """Delete a node."""
         self.store.delete(Key("nodes", "", name))
 
-    def wait_for(self, condition: Callable[[], object], timeout: float = 10.0) -> None:
+    def wait_for(self, condition: Callable[[], object], timeout: float = PATIENCE) -> None:
         """Wait until `condition` holds; it is asked again after each request and change. Fails after `timeout` s."""
         deadline = time.monotonic() + timeout
         with self.store.condition:

@@ -12,18 +12,18 @@ from typing import Any
 
 from fakes.api_server import ApiServer
 from fakes.kubeconfig import write_kubeconfig
+from fakes.patience import PATIENCE
 from gpu_demo.kubelet import Kubelet, Listed
 
 PROGRAMS = ("nvidia-device-plugin", "gfd", "config-manager", "mps-control-daemon")
 
 _BIN = Path(sys.executable).parent
 _NODE = "--simulated-node=t4"
-_PATIENCE = 60.0
 
 
 def eventually(condition: Callable[[], object], what: str = "it never came true") -> None:
     """Wait until a condition is true."""
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, what
         time.sleep(0.02)

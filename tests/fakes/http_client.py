@@ -9,6 +9,8 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from fakes.patience import PATIENCE
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
@@ -26,7 +28,7 @@ class Reply:
 def get(port: int | None, path: str, method: str = "GET") -> Reply:
     """Ask a server on the loopback address for a page."""
     assert port is not None
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     try:
         connection.request(method, path)
         response = connection.getresponse()

@@ -14,13 +14,13 @@ from config_manager.loop import Event
 from fakes.api_server import ApiServer
 from fakes.configmap import ConfigMapVolume
 from fakes.kubeconfig import write_kubeconfig
+from fakes.patience import PATIENCE
 from gpu_core.config.settings import ConfigManagerSettings
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.events import Stop
 
 LABEL = "nvidia.com/device-plugin.config"
 PROGRAM = "nvidia-device-plugin"
-PATIENCE = 10.0
 FILES = {"a": "version: v1 # a\n", "b": "version: v1 # b\n"}
 
 
@@ -84,9 +84,7 @@ class Program:
 class Node:
     """Everything together. `start` runs config-manager in a thread, `stop` ends it and raises what it raised."""
 
-    def __init__(
-        self, directory: Path, files: Mapping[str, str], *, patience: float = PATIENCE, **settings: Any
-    ) -> None:
+    def __init__(self, directory: Path, files: Mapping[str, str], *, patience: float = 10.0, **settings: Any) -> None:
         self.server = ApiServer()
         self.server.start()
         self.volume = ConfigMapVolume(directory / "available", files)

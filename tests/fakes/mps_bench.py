@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from fakes.mps_tools import MpsTools, is_running
+from fakes.patience import PATIENCE
 from gpu_core.config.load import load
 from gpu_core.config.programs import MPS_CONTROL_DAEMON
 from gpu_core.devices.driver_threads import DriverThreads
@@ -178,9 +179,9 @@ class Bench:
         self.output += text
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+def eventually(condition: Callable[[], bool]) -> None:
     """Wait until something is so."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "it does not come true"
         time.sleep(0.02)

@@ -14,6 +14,7 @@ import grpc
 
 from device_plugin._pb import deviceplugin_pb2 as pb
 from device_plugin._pb import deviceplugin_pb2_grpc as rpc
+from fakes.patience import PATIENCE
 
 
 def device(id_: str, health: str = "Healthy", numa_node: int | None = None) -> pb.Device:
@@ -51,7 +52,7 @@ class PluginServer(rpc.DevicePluginServicer):
         self.end_streams()
         self._server.stop(None).wait()
 
-    def register(self, *, version: str = "v1beta1", timeout: float = 20) -> None:
+    def register(self, *, version: str = "v1beta1", timeout: float = PATIENCE) -> None:
         """Register with the kubelet as plugins do; raises grpc.RpcError."""
         request = pb.RegisterRequest(
             version=version, endpoint=self.endpoint, resource_name=self.resource, options=self.options

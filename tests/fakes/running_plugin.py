@@ -19,6 +19,7 @@ from device_plugin.node_health import Observer
 from device_plugin.registration import Pace
 from device_plugin.serve import kubelet_places, running
 from device_plugin.source import NodeSource, simulated_source
+from fakes.patience import PATIENCE
 from gpu_core.config.load import load
 from gpu_core.config.programs import DEVICE_PLUGIN
 from gpu_core.devices.simulated.files import load_node
@@ -36,9 +37,6 @@ TOPOLOGIES = Path(__file__).parents[1] / "golden" / "topologies"
 def topology(name: str) -> SimulatedNode:
     """Return a node whose answers by the original are recorded."""
     return load_node(str(TOPOLOGIES / f"{name}.yaml"))
-
-
-PATIENCE = 20.0
 
 
 class Log(io.StringIO):

@@ -17,12 +17,13 @@ import yaml
 from fakes.api_faults import Silence
 from fakes.api_server import ApiServer
 from fakes.kubeconfig import write_kubeconfig
+from fakes.patience import PATIENCE
 
 GFD = str(Path(sys.executable).parent / "gfd")
 
 
 def gfd(*argv: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([GFD, *argv], env=environ, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([GFD, *argv], env=environ, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def test_a_person_gets_the_labels_sorted_and_nothing_else() -> None:
@@ -117,7 +118,7 @@ def test_a_signal_ends_the_program_in_good_order(tmp_path: Path, number: signal.
     with running(tmp_path, "--simulated-node=t4") as program:
         assert program.output.stat().st_mode & 0o777 == 0o644
         program.process.send_signal(number)
-        assert program.process.wait(30) == 0
+        assert program.process.wait(PATIENCE) == 0
         assert list(tmp_path.iterdir()) == []
 
 

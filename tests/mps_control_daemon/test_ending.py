@@ -12,6 +12,7 @@ import pytest
 
 from fakes.mps_bench import HASTY, IDLE, PLAN, RELOAD, Bench, eventually, kill, program, two_resources
 from fakes.mps_tools import MpsTools, is_running
+from fakes.patience import PATIENCE
 from gpu_core.mps.marks import read
 from gpu_core.runtime.supervise import Actions
 from mps_control_daemon.machine import Grace
@@ -184,7 +185,7 @@ def test_a_program_that_is_told_to_end_while_everything_hangs_ends(bench: Bench,
         tools.smi("hanging")
         process.send_signal(signal.SIGTERM)
         # Promised are 20 s, on a machine that has nothing else to do.
-        assert process.wait(90) == 0
+        assert process.wait(PATIENCE) == 0
     assert not any(map(is_running, tools.pids))
     assert bench.ready is None
     assert sorted(tools.hanging) == ["GPU-0", "GPU-1"]

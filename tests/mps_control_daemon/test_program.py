@@ -11,6 +11,7 @@ import pytest
 
 from fakes.mps_bench import PROGRAM, Bench, command, eventually, program, sharing
 from fakes.mps_tools import MpsTools, is_running
+from fakes.patience import PATIENCE
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_a_crash_a_changed_file_and_the_end(bench: Bench, tools: MpsTools) -> No
         os.kill(tools.pids[1], signal.SIGKILL)
         eventually(lambda: len(tools.pids) == 3 and bench.ready == ready)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
     assert not any(map(is_running, tools.pids))
     assert not is_ready(bench)
     output = bench.config_file.with_name("output").read_text()

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from fakes.patience import PATIENCE
 from gpu_core.devices.driver_threads import DriverThreads, StuckCall, by_function, entering
 from gpu_core.devices.model import NO_ANSWER, Fault
 from gpu_core.errors import Ending
 
 DEADLINE = 0.3
-PATIENCE = 20.0
 
 
 class Driver:

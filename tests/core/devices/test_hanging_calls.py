@@ -13,6 +13,7 @@ import pynvml
 import pytest
 
 from core.devices.nodes import node, opened, say
+from fakes.patience import PATIENCE
 from gpu_core.devices.simulated.commands import Hang, Partition, Slow, parse_command
 
 NODE = {
@@ -21,7 +22,6 @@ NODE = {
         {"model": "T4", "count": 2},
     ]
 }
-PATIENCE = 30.0
 """Seconds after which a call that should have come back is given up."""
 
 NOTICED = 0.5

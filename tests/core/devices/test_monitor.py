@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.devices.nodes import node, opened, say, topology
+from fakes.patience import PATIENCE
 from gpu_core.devices.events import DeviceEvent, EventKind, HealthMonitor, Probe, RecoveryAction, Watch, Watching
 from gpu_core.devices.model import Fault, Gpu
 from gpu_core.devices.nvml_monitor import NvmlMonitor
@@ -69,7 +70,7 @@ def test_an_event_arrives(
 ) -> None:
     monitor, gpus = watched
     say(events, f"event 1 {line}")
-    assert monitor.wait(5) == DeviceEvent(gpu_uuid=gpus[1].uuid, **expected)  # type: ignore[arg-type]
+    assert monitor.wait(PATIENCE) == DeviceEvent(gpu_uuid=gpus[1].uuid, **expected)  # type: ignore[arg-type]
     assert monitor.wait(0) is None
 
 
@@ -78,7 +79,7 @@ def test_an_event_for_all_gpus_arrives_once_for_each(
 ) -> None:
     monitor, gpus = watched
     say(events, "event * xid=48")
-    arrived = [monitor.wait(5) for _ in gpus]
+    arrived = [monitor.wait(PATIENCE) for _ in gpus]
     assert [event and event.gpu_uuid for event in arrived] == [gpu.uuid for gpu in gpus]
 
 
@@ -87,7 +88,7 @@ def test_an_event_names_a_gpu_that_cannot_tell_its_uuid_any_more(
 ) -> None:
     monitor, gpus = watched
     say(events, "fail DeviceGetUUID * UNKNOWN", "event 1 xid=79")
-    assert monitor.wait(5) == DeviceEvent(kind=EventKind.XID, gpu_uuid=gpus[1].uuid, data=79)
+    assert monitor.wait(PATIENCE) == DeviceEvent(kind=EventKind.XID, gpu_uuid=gpus[1].uuid, data=79)
 
 
 @pytest.mark.parametrize(("line", "told"), [("heal *", True), ("fail DeviceGetUUID * UNKNOWN", False)])
@@ -99,7 +100,7 @@ def test_an_event_of_a_gpu_under_another_handle_is_told_by_its_uuid_or_not_at_al
     monitor._names.clear()
     say(events, line, "event 0 xid=79")
     expected = gpus[0].uuid if told else None
-    assert monitor.wait(5) == DeviceEvent(kind=EventKind.XID, gpu_uuid=expected, data=79)
+    assert monitor.wait(PATIENCE) == DeviceEvent(kind=EventKind.XID, gpu_uuid=expected, data=79)
 
 
 def test_a_gpu_that_came_back_is_asked_for_its_events_again(
@@ -110,7 +111,7 @@ def test_a_gpu_that_came_back_is_asked_for_its_events_again(
     say(events, "remove 0", "add 0")
     assert monitor.ask(gpus[0], watch=False).watching == Watching(gpu=Watch.WATCHED)
     say(events, "event 0 xid=79")
-    assert monitor.wait(5) == DeviceEvent(kind=EventKind.XID, gpu_uuid=gpus[0].uuid, data=79)
+    assert monitor.wait(PATIENCE) == DeviceEvent(kind=EventKind.XID, gpu_uuid=gpus[0].uuid, data=79)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def test_a_type_that_nobody_asked_for_does_not_arrive(
 ) -> None:
     monitor, gpus = watched
     say(events, "event 0 type=16", "event 1 xid=79")
-    arrived = monitor.wait(5)
+    arrived = monitor.wait(PATIENCE)
     assert arrived is not None
     assert arrived.gpu_uuid == gpus[1].uuid
 
@@ -146,7 +147,7 @@ def test_a_wait_that_fails_says_with_which_code(watched: tuple[HealthMonitor, tu
     monitor, _ = watched
     say(events, "fail EventSetWait * UNKNOWN count=1")
     with pytest.raises(NvmlCallError) as caught:
-        monitor.wait(5)
+        monitor.wait(PATIENCE)
     assert (caught.value.call, caught.value.code) == ("EventSetWait", "UNKNOWN")
     assert monitor.wait(0) is None
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import resource
 import socket
 import threading
-import time
 import tracemalloc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from fakes.every_program import eventually
 from fakes.http_client import get
+from fakes.patience import PATIENCE
 from gpu_core.runtime.addresses import Address
 from gpu_core.runtime.http import Listening, serving
 from gpu_core.runtime.http_connections import Told
@@ -23,7 +25,6 @@ from gpu_core.runtime.http_pages import Page
 
 LOOPBACK = Address(host="127.0.0.1", port=0)
 MIB = 1 << 20
-PATIENCE = 10.0
 
 OK: Page = lambda: Answer(body="ok\n")  # noqa: E731
 
@@ -43,13 +44,6 @@ class Heard:
         told = Told(failed=lambda path, _: self.failed.append(path), turned_away=self.turned_away.append)
         with serving(address, {"/healthz": OK} if pages is None else pages, listening=listening, told=told) as port:
             yield port
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def open_files() -> set[Path]:
@@ -290,10 +284,17 @@ def test_an_address_that_cannot_be_had_harms_nobody(host: str) -> None:
     assert heard.ports == []
 
 
-def test_a_name_is_looked_up_while_the_program_goes_on() -> None:
+def test_a_name_is_looked_up_while_the_program_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, look_up = threading.Event(), socket.getaddrinfo
+
+    def slowly(*place: Any, **how: Any) -> Any:
+        return (how.get("flags") == socket.AI_PASSIVE and not found.wait(PATIENCE)) or look_up(*place, **how)
+
+    monkeypatch.setattr("socket.getaddrinfo", slowly)
     heard = Heard()
     with heard.serving(Address(host="localhost", port=0)) as port:
         assert port is None
+        found.set()
         eventually(lambda: bool(heard.ports))
         assert get(heard.ports[0], "/healthz").status == 200
     assert heard.problems == []

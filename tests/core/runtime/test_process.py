@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fakes.patience import PATIENCE
 from gpu_core.errors import ProcessError
 from gpu_core.runtime.process import Completed, run
 
@@ -21,30 +22,32 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 def test_input_and_both_outputs() -> None:
-    done = run(["sh", "-c", "cat; echo oops >&2; exit 3"], timeout=10, text="hello")
+    done = run(["sh", "-c", "cat; echo oops >&2; exit 3"], timeout=PATIENCE, text="hello")
     assert done == Completed(returncode=3, stdout="hello", stderr="oops\n")
 
 
 def test_the_environment_is_exactly_the_one_given() -> None:
-    done = run(["/usr/bin/env"], timeout=10, env={"ONLY": "this"})
+    done = run(["/usr/bin/env"], timeout=PATIENCE, env={"ONLY": "this"})
     assert done.stdout == "ONLY=this\n"
 
 
 def test_output_is_bounded_and_always_text() -> None:
-    done = run(["sh", "-c", r"printf '\377'; head -c 200000 /dev/zero"], timeout=10)
+    done = run(["sh", "-c", r"printf '\377'; head -c 200000 /dev/zero"], timeout=PATIENCE)
     assert len(done.stdout) == 64 * 1024
     assert done.stdout[0] == "\N{REPLACEMENT CHARACTER}"
 
 
 def test_output_without_end_is_cut_while_the_program_goes_on_to_its_own() -> None:
-    done = run(["sh", "-c", "head -c 300000000 /dev/zero && echo all >&2"], timeout=60)
+    done = run(["sh", "-c", "head -c 300000000 /dev/zero && echo all >&2"], timeout=PATIENCE)
     assert (done.returncode, len(done.stdout), done.stderr) == (0, 64 * 1024, "all\n")
 
 
 def test_what_goes_on_in_the_background_writes_without_waiting_and_without_being_killed(tmp_path: Path) -> None:
     code, started = tmp_path / "code", tmp_path / "started"
     os.mkfifo(started)
-    done = run(["sh", "-c", f"(read go < {started}; head -c 1000000 /dev/zero; echo $? > {code}) & echo x"], timeout=60)
+    done = run(
+        ["sh", "-c", f"(read go < {started}; head -c 1000000 /dev/zero; echo $? > {code}) & echo x"], timeout=PATIENCE
+    )
     assert done.stdout == "x\n"
     started.write_text("go\n")
     wait_until(lambda: code.exists() and code.read_text() != "")
@@ -61,7 +64,7 @@ def test_a_program_that_hangs_is_killed_with_what_it_has_started(tmp_path: Path)
 
 
 def test_input_may_be_longer_than_a_pipe_holds() -> None:
-    assert run(["wc", "-c"], timeout=60, text="x" * 300_000).stdout.strip() == "300000"
+    assert run(["wc", "-c"], timeout=PATIENCE, text="x" * 300_000).stdout.strip() == "300000"
 
 
 def test_a_program_that_hangs_is_killed() -> None:
@@ -73,38 +76,38 @@ def test_a_program_that_nobody_waits_for_any_more_is_killed() -> None:
     given_up = threading.Event()
     threading.Timer(0.05, given_up.set).start()
     with pytest.raises(ProcessError, match="sleep was killed, as nobody waits for its end any more"):
-        run(["sleep", "60"], timeout=60, given_up=given_up.is_set)
+        run(["sleep", "60"], timeout=PATIENCE, given_up=given_up.is_set)
 
 
 def test_a_program_that_ends_in_time_is_not_given_up() -> None:
-    assert run(["echo", "done"], timeout=60, given_up=lambda: False).stdout == "done\n"
+    assert run(["echo", "done"], timeout=PATIENCE, given_up=lambda: False).stdout == "done\n"
 
 
 def test_a_program_that_does_not_read_what_it_is_given_ends_as_it_wants() -> None:
-    assert run(["sh", "-c", "exec <&-; sleep 0.1; exit 5"], timeout=60, text="hello").returncode == 5
+    assert run(["sh", "-c", "exec <&-; sleep 0.1; exit 5"], timeout=PATIENCE, text="hello").returncode == 5
 
 
 def test_a_missing_program_is_named() -> None:
     with pytest.raises(ProcessError, match="no-such-program was not found on PATH"):
-        run(["no-such-program"], timeout=10)
+        run(["no-such-program"], timeout=PATIENCE)
 
 
 def test_a_program_without_the_right_to_run_is_named(tmp_path: Path) -> None:
     file = tmp_path / "tool"
     file.write_text("#!/bin/sh\n")
     with pytest.raises(ProcessError, match=r"tool cannot be run: .*/tool is not executable"):
-        run([str(file)], timeout=10)
+        run([str(file)], timeout=PATIENCE)
 
 
 def test_a_program_on_path_without_the_right_to_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tool").write_text("#!/bin/sh\n")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ProcessError, match=r"tool cannot be run: .*/tool is not executable"):
-        run(["tool"], timeout=10)
+        run(["tool"], timeout=PATIENCE)
 
 
 def test_what_a_program_leaves_in_the_background_is_not_waited_for() -> None:
-    done = run(["sh", "-c", "echo hello; sleep 60 & echo $!"], timeout=10)
+    done = run(["sh", "-c", "echo hello; sleep 60 & echo $!"], timeout=PATIENCE)
     hello, pid = done.stdout.split()
     assert (done.returncode, hello) == (0, "hello")
     os.kill(int(pid), signal.SIGKILL)
@@ -115,4 +118,4 @@ def test_a_program_in_a_form_that_the_kernel_does_not_know_is_named(tmp_path: Pa
     file.write_bytes(b"\0")
     file.chmod(0o755)
     with pytest.raises(ProcessError, match="tool cannot be run: Exec format error"):
-        run([str(file)], timeout=10)
+        run([str(file)], timeout=PATIENCE)

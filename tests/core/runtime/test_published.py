@@ -2,6 +2,7 @@
 
 import threading
 
+from fakes.patience import PATIENCE
 from gpu_core.runtime.published import Published
 
 
@@ -22,7 +23,7 @@ def test_an_equal_value_is_no_news() -> None:
 def test_a_waiting_reader_is_woken() -> None:
     state = Published(0)
     seen: list[tuple[int, int] | None] = []
-    readers = [threading.Thread(target=lambda: seen.append(state.wait_newer(1, timeout=10))) for _ in range(3)]
+    readers = [threading.Thread(target=lambda: seen.append(state.wait_newer(1, timeout=PATIENCE))) for _ in range(3)]
     for reader in readers:
         reader.start()
     state.publish(1)

@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+from fakes.patience import PATIENCE
+
 ANSWERED = [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT]
 
 _PROGRAM = """
@@ -35,7 +37,7 @@ LATER = "within=60"
 
 def run(program: str, **options: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", _PROGRAM + program]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, **options)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, **options)  # type: ignore[call-overload, no-any-return]
 
 
 def event(number: signal.Signals) -> str:

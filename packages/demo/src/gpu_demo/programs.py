@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import IO, Self
 
 # Seconds for a program that only prints something, and for one that was asked to end.
-RUN_TIMEOUT = 30.0
-STOP_TIMEOUT = 10.0
+RUN_TIMEOUT = 60.0
+STOP_TIMEOUT = 60.0
 # Lines of a program's log that help to see why it failed.
 TAIL = 12
 

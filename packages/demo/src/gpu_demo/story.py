@@ -19,7 +19,8 @@ STEPS = 7
 RESOURCE = "nvidia.com/gpu"
 # "GPU has fallen off the bus", which no container survives.
 XID = 79
-PATIENCE = 15.0
+# Of a machine that does much else.
+PATIENCE = 60.0
 
 # A GPU that was reset is trusted again after a second here, so that nobody has to wait for a minute.
 CONFIG = """\

@@ -13,7 +13,7 @@ E = TypeVar("E", bound=Event)
 T = TypeVar("T")
 
 # Long enough for a busy machine; whoever waits in vain has failed anyway.
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class EventLog:
