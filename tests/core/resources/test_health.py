@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 
 from core.resources.asking import config_of
@@ -9,10 +12,16 @@ from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gp
 from core.resources.nursing import FIRST, GONE, OFF, PARTED, TWO, WATCHED, WELL, book_of, rules, sick, watch_all, xid
 from gpu_core.devices.events import Answer, Watch, Watching
 from gpu_core.devices.model import Fault, Platform
-from gpu_core.resources.ailments import Cause, DeviceHealth, Transition
+from gpu_core.resources.ailments import Ailment, Cause, DeviceHealth, Transition
 from gpu_core.resources.device_map import build_resources
-from gpu_core.resources.health import HealthBook
+from gpu_core.resources.health import Changed, HealthBook
 from gpu_core.resources.model import Device
+
+NOT_FOUND = Watching(gpu=Watch.WATCHED, mig={"MIG-0-1": LOST})
+NOT_READ = node_of(
+    mig_gpu(0, mig_devices=(replace(PARTED.gpus[0].mig_devices[0], faults=(LOST,)), *PARTED.gpus[0].mig_devices[1:])),
+    whole_gpu(1),
+)
 
 
 def test_what_cannot_be_read_is_sick_until_it_can_be() -> None:
@@ -45,13 +54,37 @@ def test_what_nobody_watches_yet_is_unhealthy_and_nothing_is_announced() -> None
 
 
 def test_a_mig_device_that_the_driver_does_not_find_is_unhealthy_and_its_neighbours_are_not() -> None:
-    lost = Watching(gpu=Watch.WATCHED, mig={"MIG-0-1": LOST})
-    book, transitions = book_of(PARTED, quiet=0).after_watch("GPU-0", lost, 5)
+    book, transitions = book_of(PARTED, quiet=0).after_watch("GPU-0", NOT_FOUND, 5)
     assert (sick(book, PARTED), [change.uuid for change in transitions]) == (["MIG-0-1"], ["MIG-0-1"])
     book, _ = book.after_probe("GPU-0", WELL, 10)
     assert sick(book, PARTED) == ["MIG-0-1"]
     book, _ = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=WELL), 20)
     assert sick(book, PARTED) == []
+
+
+@pytest.mark.parametrize(
+    ("happens", "part"),
+    [
+        pytest.param(
+            lambda book: book.after_watch("GPU-0", NOT_FOUND, 5), "MIG-0-1", id="that the driver does not find"
+        ),
+        pytest.param(lambda book: book.after_inventory(NOT_READ, 5), "MIG-0-0", id="that cannot be read"),
+    ],
+)
+def test_a_gpu_that_is_served_whole_does_not_suffer_from_a_mig_device(
+    happens: Callable[[HealthBook], Changed], part: str
+) -> None:
+    book, _ = happens(book_of(PARTED))
+    assert (sick(book, PARTED), sick(book, PARTED, mig="none")) == ([part], [])
+    assert book.state(FIRST) == DeviceHealth(healthy=True, reason="it was in order from the start", since=0)
+
+
+def test_a_gpu_that_is_served_whole_tells_of_the_harm_that_came_to_a_mig_device() -> None:
+    book, _ = book_of(PARTED).after_watch("GPU-0", NOT_FOUND, 5)
+    book, _ = book.after_event(xid(gi=7), 6)
+    reason = "XID 79 (GPU has fallen off the bus) occurred on this MIG device"
+    assert book.state(FIRST) == DeviceHealth(healthy=False, reason=reason, since=6)
+    assert book.ailments(FIRST) == (Ailment(cause=Cause.XID, reason=reason, since=6),)
 
 
 def test_a_new_mig_device_is_unhealthy_until_it_is_watched() -> None:

@@ -168,7 +168,10 @@ class Model:
         gpu = next(gpu for gpu in self.node.gpus if gpu.uuid == device.physical)
         if self.checks and not {gpu.uuid, device.uuid} <= self.heard:
             return False
-        return not any(self.wrong[uuid] for uuid in ([gpu.uuid, device.uuid] if device.mig else self.units(gpu)))
+        if device.mig is not None:
+            return not (self.wrong[gpu.uuid] or self.wrong[device.uuid])
+        harm = [self.wrong[mig.uuid] - {"unreadable", "unwatched"} for mig in gpu.mig_devices]
+        return not (self.wrong[gpu.uuid] or any(harm))
 
 
 class Histories(RuleBasedStateMachine):

@@ -33,8 +33,7 @@ def cause_of(book: HealthBook, device: Device) -> str:
     """Return what made a device sick first, in one word; empty while it is healthy."""
     if device.gpu is None or book.state(device).healthy:
         return ""
-    own = [device.uuid] if device.mig is not None else [mig.uuid for mig in device.gpu.mig_devices]
-    ailments = [ailment for uuid in (device.gpu.uuid, *own) for ailment in book.ledger.ailments.get(uuid, ())]
+    ailments = book.ailments(device)
     return min(ailments, key=lambda ailment: ailment.since).cause.value if ailments else "unchecked"
 
 

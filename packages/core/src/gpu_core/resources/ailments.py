@@ -22,6 +22,13 @@ class Cause(StrEnum):
     MPS = "mps"
 
 
+HARM = frozenset(Cause) - {Cause.UNREADABLE, Cause.UNWATCHED}
+"""What a GPU that is served whole suffers from together with a MIG device of it.
+
+Whoever gets the whole GPU needs no single MIG device to be found or read, and all its events come through the GPU.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ailment:
     """One thing that is wrong, in words that follow "because", and since when (seconds of the caller's clock)."""

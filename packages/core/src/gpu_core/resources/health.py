@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from gpu_core.config.words import RecoveryMode
 from gpu_core.devices.events import Answer, DeviceEvent, Probe, RecoveryAction, Watching
 from gpu_core.devices.model import Fault, Gpu, Inventory
-from gpu_core.resources.ailments import Cause, DeviceHealth, Transition
+from gpu_core.resources.ailments import Ailment, Cause, DeviceHealth, Transition
 from gpu_core.resources.ledger import Ledger
 from gpu_core.resources.model import Device
 from gpu_core.resources.verdict import Verdict, judge
@@ -63,20 +63,22 @@ class HealthBook:
     def state(self, device: Device) -> DeviceHealth:
         """Return the health of a device or share.
 
-        A MIG device is as sick as its GPU; a whole GPU is as sick as any of its MIG devices. Devices of platforms
-        without health checks are healthy; a device that was in no inventory so far is not.
+        Devices of platforms without health checks are healthy; a device that was in no inventory so far is not.
         """
         if device.gpu is None:
             return DeviceHealth(healthy=True, reason="this platform has no health checks", since=self.started)
         gpu = self._gpu(device.physical)
         if gpu is None or (device.mig is not None and device.uuid not in _units(gpu)):
             return DeviceHealth(healthy=False, reason="the driver does not know it", since=self.started)
-        health = self.ledger.health(
-            _units(gpu) if device.mig is None else (gpu.uuid, device.uuid), started=self.started
-        )
+        health = self.ledger.health(*_dependence(device, gpu), started=self.started)
         if health.healthy and self.rules.checks and not self.watched.issuperset({gpu.uuid, device.uuid}):
             return DeviceHealth(healthy=False, reason="its health events are not received yet", since=self.started)
         return health
+
+    def ailments(self, device: Device) -> tuple[Ailment, ...]:
+        """Return all that makes a device or share sick."""
+        gpu = self._gpu(device.physical)
+        return () if gpu is None else self.ledger.concerning(*_dependence(device, gpu))
 
     def needs_watch(self, gpu: Gpu) -> bool:
         """Whether the events of a GPU, or of a MIG device of it, have to be asked for."""
@@ -220,6 +222,17 @@ class HealthBook:
 def _units(gpu: Gpu) -> tuple[str, ...]:
     """Return the UUIDs of a GPU and its MIG devices."""
     return (gpu.uuid, *(mig.uuid for mig in gpu.mig_devices))
+
+
+def _dependence(device: Device, gpu: Gpu) -> tuple[Collection[str], Collection[str]]:
+    """Return the UUIDs on whose health that of a device depends: on all of it, and on what harms a whole as well.
+
+    A MIG device is as sick as its GPU. A GPU that is given whole has no more to fear from a MIG device of it than the
+    harm that comes to it.
+    """
+    if device.mig is not None:
+        return (gpu.uuid, device.uuid), ()
+    return (gpu.uuid,), [mig.uuid for mig in gpu.mig_devices]
 
 
 def _unheard(book: HealthBook, uuids: Collection[str], fault: Fault, now: float) -> Changed:

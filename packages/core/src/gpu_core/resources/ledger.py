@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from gpu_core.resources.ailments import Ailment, Cause, DeviceHealth, Transition
+from gpu_core.resources.ailments import HARM, Ailment, Cause, DeviceHealth, Transition
 
 Changed = tuple["Ledger", tuple[Transition, ...]]
 
@@ -54,14 +54,21 @@ class Ledger:
         """Whether one of some devices has an ailment."""
         return any(uuid in self.ailments for uuid in uuids)
 
-    def health(self, uuids: Iterable[str], *, started: float) -> DeviceHealth:
+    def concerning(self, uuids: Iterable[str], parts: Iterable[str] = ()) -> tuple[Ailment, ...]:
+        """Return what is wrong with what consists of some devices; of its `parts` only what harms a whole as well."""
+        own = [ailment for uuid in uuids for ailment in self.ailments.get(uuid, ())]
+        shared = [ailment for uuid in parts for ailment in self.ailments.get(uuid, ()) if ailment.cause in HARM]
+        return (*own, *shared)
+
+    def health(self, uuids: Collection[str], parts: Collection[str] = (), *, started: float) -> DeviceHealth:
         """Return the health of what consists of some devices: sick as its first ailment, else well as it last got."""
-        uuids = tuple(uuids)
-        ailments = [ailment for uuid in uuids for ailment in self.ailments.get(uuid, ())]
+        ailments = self.concerning(uuids, parts)
         if ailments:
             first = min(ailments, key=lambda ailment: ailment.since)
             return DeviceHealth(healthy=False, reason=first.reason, since=first.since)
-        changes = [self.changes[uuid] for uuid in uuids if uuid in self.changes]
+        own = [self.changes[uuid] for uuid in uuids if uuid in self.changes]
+        shared = [self.changes[uuid] for uuid in parts if uuid in self.changes]
+        changes = [*own, *(change for change in shared if change.cause in HARM)]
         if not changes:
             return DeviceHealth(healthy=True, reason="it was in order from the start", since=started)
         last = max(changes, key=lambda change: change.at)
