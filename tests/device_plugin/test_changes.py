@@ -144,7 +144,7 @@ def test_new_mig_devices_become_new_resources(kubelet: Kubelet) -> None:
 
 
 def test_the_interval_finds_changes_by_itself(kubelet: Kubelet) -> None:
-    with run_plugin(kubelet, "a100x4-pcie", "--rescan-interval=20ms") as plugin:
+    with run_plugin(kubelet, "a100x4-pcie", "--rescan-interval=100ms") as plugin:
         kubelet.log.wait_for(Listed)
         plugin.say("remove 0")
         assert kubelet.log.wait_for(Listed, times=2).health[A100[0]] == "Unhealthy"
@@ -167,7 +167,7 @@ def test_a_gpu_that_falls_off_the_bus_stays_listed_as_sick(kubelet: Kubelet) -> 
 
 
 def test_a_driver_that_goes_makes_all_sick_until_it_is_back(kubelet: Kubelet) -> None:
-    config = "health: {probeInterval: 20ms, recoveryQuietTime: 0s}"
+    config = "health: {probeInterval: 100ms, recoveryQuietTime: 0s}"
     with run_plugin(kubelet, "a100x4-pcie", config=config) as plugin:
         kubelet.log.wait_for(Listed)
         plugin.say("fail DeviceGetCount * DRIVER_NOT_LOADED", "fail Init * DRIVER_NOT_LOADED")

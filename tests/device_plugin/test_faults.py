@@ -20,7 +20,7 @@ OF_A_GPU = sorted(call for call in CALLS if call not in OF_THE_NODE and not call
 
 @pytest.mark.parametrize("call", OF_A_GPU)
 def test_a_fault_of_one_gpu_leaves_seven_to_allocate(kubelet: Kubelet, call: str) -> None:
-    config = "health: {probeInterval: 10ms, recoveryQuietTime: 0s}"
+    config = "health: {probeInterval: 100ms, recoveryQuietTime: 0s}"
     with run_plugin(kubelet, NODE, config=config, before=[f"fail {call} {BROKEN} {AT_START}"]) as plugin:
         kubelet.log.wait_for(Listed)
         for code in LATER:

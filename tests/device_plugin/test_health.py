@@ -12,7 +12,7 @@ GPU = "nvidia.com/gpu"
 A100 = [gpu.uuid for gpu in topology("a100x4-pcie").gpus]
 QUICK = """
 health:
-  probeInterval: 20ms
+  probeInterval: 100ms
   recoveryQuietTime: 0s
 """
 

@@ -19,7 +19,7 @@ from gpu_core.config.settings import PluginSettings
 from gpu_core.errors import UsageError
 from gpu_demo.kubelet import Kubelet, Listed
 
-QUICK = "health: {probeInterval: 20ms, recoveryQuietTime: 0s, recovery: probe}\n"
+QUICK = "health: {probeInterval: 100ms, recoveryQuietTime: 0s, recovery: probe}\n"
 UUID = topology("t4x1").gpus[0].uuid
 NODE = Key("nodes", "", "node-a")
 READY = {"type": "Ready", "status": "True", "reason": "KubeletReady", "lastTransitionTime": "2026-01-01T00:00:00Z"}

@@ -21,7 +21,7 @@ from gpu_demo.kubelet import Behaviour, Kubelet, Listed, Registers
 
 GPU = "nvidia.com/gpu"
 A100 = [gpu.uuid for gpu in topology("a100x4-pcie").gpus]
-QUICK = "health: {probeInterval: 20ms, recoveryQuietTime: 0s}\n"
+QUICK = "health: {probeInterval: 100ms, recoveryQuietTime: 0s}\n"
 
 
 @contextmanager

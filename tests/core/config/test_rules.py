@@ -62,6 +62,47 @@ def test_an_unknown_policy_of_an_entry_is_refused(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "where", "period"),
+    [
+        pytest.param("health: {probeInterval: 1ns}", "1:10: health.probeInterval: 1ns", 0.1, id="1ns"),
+        pytest.param("health: {probeInterval: 99ms}", "1:10: health.probeInterval: 99ms", 0.1, id="99ms"),
+        pytest.param("health: {probeInterval: 100ms}", None, 0.1, id="100ms"),
+        pytest.param("health: {probeInterval: 2s}", None, 2.0, id="2s"),
+    ],
+)
+def test_an_interval_of_less_than_100_ms_counts_as_that_with_a_warning(
+    tmp_path: Path, text: str, where: str | None, period: float
+) -> None:
+    file = write(tmp_path, text)
+    told = () if where is None else (f"{file}:{where} is too short and counts as 100ms",)
+    for strict in ([], ["--config-strict"]):
+        loaded = load(DEVICE_PLUGIN, ["--config-file", file, *strict], {})
+        assert (loaded.config.health.probe_interval.period, loaded.warnings) == (period, told)
+    assert load(GPU_FEATURE_DISCOVERY, ["--config-file", file], {}).warnings == ()
+
+
+def test_rescans_of_0s_stay_off_and_every_other_short_interval_is_told() -> None:
+    assert load(DEVICE_PLUGIN, ["--rescan-interval=0s"], {}).warnings == ()
+    assert load(DEVICE_PLUGIN, ["--rescan-interval=1ns"], {}).warnings == (
+        "flag --rescan-interval: 1ns is too short and counts as 100ms",
+    )
+    assert load(GPU_FEATURE_DISCOVERY, ["--sleep-interval=-1s"], {}).warnings == (
+        "flag --sleep-interval: -1s is too short and counts as 100ms",
+    )
+
+
+def test_a_device_that_an_entry_names_twice_is_told_with_its_line(tmp_path: Path) -> None:
+    entry = f"- {{name: gpu, replicas: 2, devices: [0, GPU-{'0' * 32}, 0]}}"
+    text = f"flags: {{customResources: true}}\nsharing:\n  timeSlicing:\n    resources:\n    {entry}\n"
+    file = write(tmp_path, text)
+    problem = f"{file}:5:32: sharing.timeSlicing.resources[0].devices: 0 is named 2 times; name each device once"
+    assert load(DEVICE_PLUGIN, ["--config-file", file], {}).warnings == (problem,)
+    with pytest.raises(ConfigError) as caught:
+        load(DEVICE_PLUGIN, ["--config-file", file, "--config-strict"], {})
+    assert caught.value.problems == (problem,)
+
+
 def test_only_channel_zero_can_be_injected() -> None:
     with pytest.raises(ConfigError, match=r"environment IMEX_CHANNEL_IDS: \[1\] cannot be injected"):
         load(DEVICE_PLUGIN, [], {"IMEX_CHANNEL_IDS": "1"})

@@ -176,7 +176,7 @@ class App:
     def _schedule(self) -> None:
         interval = self._loaded.config.flags.plugin.rescan_interval
         never = interval.seconds <= 0 or interval.is_infinite
-        wait = math.inf if never else interval.seconds
+        wait = math.inf if never else interval.period
         if self._incomplete:
             # Sooner, since a driver that was slow may answer now, and less and less often, since a GPU may be broken.
             wait = min(wait, _pause(self._incomplete - 1))

@@ -129,7 +129,7 @@ class Node:
         self._managed = managed
         self._health.inventory(managed)
         if self._health.book.rules.checks:
-            self._hardware.watch(self._health, probe_interval=self._config.health.probe_interval.seconds)
+            self._hardware.watch(self._health, probe_interval=self._config.health.probe_interval.period)
 
     def lose(self, error: HardwareError) -> None:
         """Take note that the driver does not answer: what is served is sick, and the driver will be opened anew."""

@@ -9,9 +9,6 @@ from gpu_core.config.duration import Duration
 LOOK = 5.0
 """Seconds between two looks at the traces that devices leave."""
 
-SHORTEST = 0.1
-"""Seconds between two passes at least, however short the interval."""
-
 
 @dataclass(slots=True, kw_only=True)
 class Schedule:
@@ -39,7 +36,7 @@ class Schedule:
         would leave the node without labels.
         """
         self.seen = traces
-        regular = None if self.interval.is_infinite else max(self.interval.seconds, SHORTEST)
+        regular = None if self.interval.is_infinite else self.interval.period
         pause = regular if retry is None else retry
         self.due = None if pause is None else now + pause
 

@@ -15,7 +15,7 @@ from gpu_core.config.layers import DEFAULT_ORIGIN, KeyPath, Layer, Origin, below
 from gpu_core.config.options import Program
 from gpu_core.config.parse import Parsed
 from gpu_core.config.problems import Problems
-from gpu_core.config.rules import judge_config, judge_lists, judge_words
+from gpu_core.config.rules import judge_config, judge_devices, judge_lists, judge_words
 from gpu_core.config.shape import Section, at, leaves, shape
 
 
@@ -55,6 +55,7 @@ def check(parsed: Parsed, program: Program[Any], line: CommandLine, environ: Map
     if not problems.errors:
         config = build_config(layer)
         problems += judge_config(config, layer, program, alone=True)
+        problems += judge_devices(config, parsed.positions)
         problems += judge_lists(config, program, parsed.positions)
     strict = Problems(tuple(dict.fromkeys(problems))).in_file_order().strict()
     return Report(problems=strict, values=effective_values(layer))

@@ -23,6 +23,9 @@ _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)")
 _INFINITE = "infinite"
 
 
+_SHORTEST_PERIOD = 0.1
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
     """A span of time in whole nanoseconds; `Duration.infinite()` never ends."""
@@ -68,6 +71,16 @@ class Duration:
     def seconds(self) -> float:
         """The span in seconds."""
         return self.nanoseconds / 1_000_000_000
+
+    @property
+    def period(self) -> float:
+        """Seconds between two turns of what is done this often: at least 0.1, as less would keep a processor busy."""
+        return max(self.seconds, _SHORTEST_PERIOD)
+
+    @property
+    def is_too_short(self) -> bool:
+        """Whether `period` is longer."""
+        return self.seconds < _SHORTEST_PERIOD
 
     def __str__(self) -> str:
         if self.is_infinite:

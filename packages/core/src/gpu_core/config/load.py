@@ -22,7 +22,7 @@ from gpu_core.config.model import Config
 from gpu_core.config.options import Program
 from gpu_core.config.parse import Parsed, parse_text
 from gpu_core.config.problems import Problem
-from gpu_core.config.rules import judge_config, judge_settings, judge_words
+from gpu_core.config.rules import judge_config, judge_devices, judge_settings, judge_words
 from gpu_core.errors import ConfigError
 
 S = TypeVar("S")
@@ -104,7 +104,7 @@ def load_line(program: Program[S], line: CommandLine, environ: Mapping[str, str]
     config = build_config(layer)
     settings = build_settings(layer, program.options, program.settings)
     problems = problems + judge_config(config, layer, program) + judge_settings(settings, program) + ignored
-    problems += unread_arguments(line)
+    problems = problems + judge_devices(config, parsed.positions) + unread_arguments(line)
     if _STRICT in outside and outside[_STRICT].value:
         problems = problems.strict()
     if problems.errors:

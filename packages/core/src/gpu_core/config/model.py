@@ -58,7 +58,7 @@ class PluginFlags:
     )
     rescan_interval: Duration = key(
         "rescanInterval",
-        "How often the node is searched for added, removed and re-partitioned GPUs; 0s turns it off.",
+        "How often the node is searched for added, removed and re-partitioned GPUs; 0s is never, 100ms the least.",
         default=Duration.of(seconds=60),
         ours=True,
         check=Check.NOT_NEGATIVE,
@@ -72,7 +72,9 @@ class GfdFlags:
     oneshot: bool = key("oneshot", "Publish the labels once and end.", default=False)
     no_timestamp: bool = key("noTimestamp", "Leave the timestamp label away.", default=False)
     sleep_interval: Duration = key(
-        "sleepInterval", "Pause between two passes; `infinite` labels once and waits.", default=Duration.of(seconds=60)
+        "sleepInterval",
+        "Pause between two passes, 100ms the least; `infinite` labels once and waits.",
+        default=Duration.of(seconds=60),
     )
     output_file: str = key(
         "outputFile",
@@ -268,7 +270,7 @@ class Health:
     )
     probe_interval: Duration = key(
         "probeInterval",
-        "How often each GPU is asked whether it still answers.",
+        "How often each GPU is asked whether it still answers; 100ms is the least.",
         default=Duration.of(seconds=10),
         ours=True,
         check=Check.POSITIVE,

@@ -6,6 +6,7 @@ a program over a key that is none of its business.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,9 @@ _MIG_STRATEGY = key_path("flags.migStrategy")
 _MPS = key_path("sharing.mps.resources")
 _TIME_SLICING = key_path("sharing.timeSlicing.resources")
 _MPS_ROOT = key_path("flags.mpsRoot")
+_PROBE_INTERVAL = key_path("health.probeInterval")
+_RESCAN_INTERVAL = key_path("flags.plugin.rescanInterval")
+_SLEEP_INTERVAL = key_path("flags.gfd.sleepInterval")
 _CHANNELS = key_path("imex.channelIDs")
 _MOST_DEVICES = 128
 """More devices than a node has under one name: sixteen GPUs in seven MIG devices each are 112."""
@@ -87,6 +91,32 @@ def judge_config(config: Config, layer: Layer, program: Program[Any], *, alone: 
         if not config.flags.mps_root and program.obeys(_MPS_ROOT):
             message = "sharing.mps needs the directory that daemons and clients share; set --mps-root"
             refuse(_MPS_ROOT, message, fatal=not alone, harmless=alone)
+    for path, interval, zero_is_off in (
+        (_PROBE_INTERVAL, config.health.probe_interval, False),
+        (_RESCAN_INTERVAL, config.flags.plugin.rescan_interval, True),
+        (_SLEEP_INTERVAL, config.flags.gfd.sleep_interval, False),
+    ):
+        off = zero_is_off and not interval.nanoseconds
+        if interval.is_too_short and not off and program.obeys(path):
+            refuse(path, f"{interval} is too short and counts as 100ms", fatal=False, harmless=True)
+    return Problems(tuple(problems))
+
+
+def judge_devices(config: Config, positions: Mapping[Place, Position]) -> Problems:
+    """Find devices that an entry of a shared resource names twice.
+
+    Only nodes that have the resource cannot be served, so that a program warns and goes on to see whether this is one.
+    """
+    path = _MPS if config.sharing.strategy is SharingStrategy.MPS else _TIME_SLICING
+    problems: list[Problem] = []
+    for index, entry in enumerate(config.sharing.replicated.resources):
+        named = entry.devices if isinstance(entry.devices, tuple) else ()
+        place: Place = (*path, index, "devices")
+        for device, times in Counter(named).items():
+            if times > 1:
+                message = f"{device} is named {times} times; name each device once"
+                where, position = dotted(place), positions.get(place)
+                problems.append(Problem(message=message, where=where, position=position, fatal=False))
     return Problems(tuple(problems))
 
 
