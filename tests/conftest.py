@@ -20,6 +20,9 @@ settings.register_profile(
 )
 settings.load_profile("tests")
 
+LONGEST_PLACE = 40
+"""Bytes of the path of a directory for sockets, so that there is room for what tests make in it."""
+
 
 @pytest.fixture(scope="session", autouse=True)
 def signals() -> None:
@@ -35,6 +38,10 @@ def signals() -> None:
 
 @pytest.fixture
 def socket_dir() -> Iterator[Path]:
-    """Give a directory with a short path: Unix sockets have room for 107 bytes, and `tmp_path` may use them up."""
-    with tempfile.TemporaryDirectory(prefix="gpu-") as directory:
+    """Give a directory with a short path: Unix sockets have room for 107 bytes, and `tmp_path` may use them up.
+
+    So may a TMPDIR, as that of a CI system which works in a deep directory.
+    """
+    place = tempfile.gettempdir()
+    with tempfile.TemporaryDirectory(prefix="gpu-", dir=place if len(place) <= LONGEST_PLACE else "/tmp") as directory:
         yield Path(directory)

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from fakes.patience import PATIENCE
+from gpu_demo import app
 from gpu_demo.programs import DemoError, Programs
 from gpu_demo.screen import Screen
 from gpu_demo.story import STEPS, Demo, tell
@@ -60,7 +62,8 @@ def test_the_demo_shows_a_node_from_its_labels_to_a_repaired_gpu(socket_dir: Pat
 
 def ended(group: int) -> bool:
     """Wait until no process of a group is left; who ended shortly ago may not have been collected yet."""
-    for _ in range(200):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         try:
             os.killpg(group, 0)
         except ProcessLookupError:
@@ -120,3 +123,10 @@ def test_a_plugin_that_dies_ends_the_demo_with_its_last_words(socket_dir: Path) 
     )
     with pytest.raises(DemoError, match=r"^`nvidia-device-plugin .*` ended with 3:\n    no driver$"):
         tell(demo)
+
+
+def test_a_long_path_for_temporary_files_leaves_no_room_for_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/somewhere/deep" * 4)
+    assert app._place() == "/tmp"
+    monkeypatch.setattr("tempfile.tempdir", "/scratch")
+    assert app._place() == "/scratch"

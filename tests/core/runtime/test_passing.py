@@ -57,8 +57,11 @@ def names(directory: Path) -> list[str]:
 
 
 def a_socket(path: Path) -> None:
+    directory = os.open(path.parent, os.O_RDONLY)
     with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(path))
+        # The path itself may be too long for a socket.
+        server.bind(f"/proc/self/fd/{directory}/{path.name}")
+    os.close(directory)
 
 
 MAKERS = [

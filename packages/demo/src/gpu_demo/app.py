@@ -16,6 +16,9 @@ from gpu_demo.story import STEPS, Demo, tell
 
 INTERRUPTED = 130
 
+# Unix sockets have room for 107 bytes of path, of which those of the demo take up half.
+_LONGEST_PLACE = 50
+
 
 def show(programs: Programs, *, node: str, gpus: int) -> int:
     """Run the demo and return the exit code: 0, 1 when a step fails, 130 when it is interrupted."""
@@ -23,8 +26,7 @@ def show(programs: Programs, *, node: str, gpus: int) -> int:
     screen.title("k8s-gpu-suite", f"The real programs, on the simulated node {node}; no GPU and no cluster needed.")
     begun = time.monotonic()
     try:
-        # Unix sockets have room for 107 bytes of path, so the directory has a short name.
-        with tempfile.TemporaryDirectory(prefix="gpu-demo-") as directory:
+        with tempfile.TemporaryDirectory(prefix="gpu-demo-", dir=_place()) as directory:
             tell(Demo(screen=screen, programs=programs, directory=Path(directory), node=node, gpus=gpus))
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted; the programs are stopped and the files are gone.\n")
@@ -35,3 +37,9 @@ def show(programs: Programs, *, node: str, gpus: int) -> int:
     screen.say("")
     screen.done(f"everything came out as it should, in {time.monotonic() - begun:.1f} s")
     return 0
+
+
+def _place() -> str:
+    """Return the directory for temporary files, or the one of every machine where that has too long a path."""
+    place = tempfile.gettempdir()
+    return place if len(place) <= _LONGEST_PLACE else "/tmp"  # noqa: S108  What is made there has a name of its own.
