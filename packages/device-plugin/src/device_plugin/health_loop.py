@@ -141,10 +141,13 @@ class HealthLoop:
         self._rounds.use(monitor)
         while not self._stopping.is_set():
             self._back_by = self._clock() + _WAIT + DEADLINE
-            event = monitor.wait(_WAIT)
-            self._back_by = math.inf
-            if self._hanging:
-                self._hanging = False
+            try:
+                event = monitor.wait(_WAIT)
+            finally:
+                # A wait that fails has come back as well.
+                self._back_by = math.inf
+                late, self._hanging = self._hanging, False
+            if late:
                 raise NvmlCallError(f"{_HANGS}.", call=_HANGS.call, code=_HANGS.code)
             self._heard()
             if event is not None:
