@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -43,16 +44,18 @@ class Bench:
     around: tuple[str, ...] = ()
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
-    def start(self) -> subprocess.Popen[bytes]:
-        """Start the program."""
+    def start(self, *flags: str, **streams: int | None) -> subprocess.Popen[bytes]:
+        """Start the program; its standard output and error are the log, unless other streams are given."""
+        command = [*self.around, *self.command, *flags]
         with self.log.open("ab") as log:
-            process = subprocess.Popen([*self.around, *self.command], env=self.environ, stdout=log, stderr=log)
+            given: Mapping[str, Any] = {"stdout": log, "stderr": log, **streams}
+            process = subprocess.Popen(command, env=self.environ, **given)
         self.processes.append(process)
         return process
 
-    def started(self) -> subprocess.Popen[bytes]:
+    def started(self, *flags: str, **streams: int | None) -> subprocess.Popen[bytes]:
         """Start the program and wait until it does its work."""
-        process = self.start()
+        process = self.start(*flags, **streams)
         end = time.monotonic() + _STARTED
         while not self.at_work():
             assert process.poll() is None, self.log.read_text("utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -125,6 +126,18 @@ def test_a_failure_of_the_program_is_told_without_a_traceback(capsys: pytest.Cap
 
     assert run_program(GPU_FEATURE_DISCOVERY, [], {}, main) == 1
     assert capsys.readouterr() == ("", "gpu-feature-discovery: No GPU answers; look at dmesg.\n")
+
+
+def test_a_mistake_of_the_program_is_told_as_python_tells_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def main(_: Loaded[Any]) -> int:
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    assert run_program(GPU_FEATURE_DISCOVERY, [], {}, main) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert (lines[0], lines[-1]) == ("Traceback (most recent call last):", "RuntimeError: a mistake of ours")
 
 
 def test_an_interrupted_program_ends_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:

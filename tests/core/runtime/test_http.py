@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from fakes.every_program import eventually
 from fakes.http_client import get
 from fakes.patience import PATIENCE
+from fakes.waiting import wait_for
 from gpu_core.runtime.addresses import Address
 from gpu_core.runtime.http import Listening, serving
 from gpu_core.runtime.http_connections import Told
@@ -195,7 +195,7 @@ def test_a_request_has_one_deadline_however_it_is_used(monkeypatch: pytest.Monke
     asks = (b"", b"GET /la", b"GET /stuck HTTP/1.1\r\n\r\n", b"GET /large HTTP/1.1\r\n\r\n")
     with heard.serving(pages=pages) as port, ExitStack() as stack:
         clients = [stack.enter_context(connected(port, ask)) for ask in asks]
-        eventually(lambda: len(heard.turned_away) == len(clients))
+        wait_for(lambda: len(heard.turned_away) == len(clients), "not all are turned away")
         stuck.set()
     assert heard.turned_away == ["late"] * len(clients)
 
@@ -222,7 +222,7 @@ def test_those_who_ask_meanwhile_get_what_is_made_next() -> None:
 
     request = b"GET / HTTP/1.1\r\n\r\n"
     with Heard().serving(pages={"/": page}) as port, connected(port, request) as first, ExitStack() as stack:
-        eventually(lambda: any(thread.name == "page /" for thread in threading.enumerate()))
+        wait_for(lambda: any(thread.name == "page /" for thread in threading.enumerate()), "the page is not being made")
         later = [stack.enter_context(connected(port, request)) for _ in range(5)]
         # Whoever asked before this one was heard as well.
         assert get(port, "/nothing").status == 404
@@ -252,9 +252,9 @@ def test_nothing_is_left_open() -> None:
             with crowd(port, 100), crowd(port, 20, b"GET /healthz HTTP/1.1\r\n\r\n"):
                 get(port, "/healthz")
             # What is left serves the next ones: the listening socket, the selector and a bell.
-            eventually(lambda: len(open_files() - before) <= 4)
+            wait_for(lambda: len(open_files() - before) <= 4, "files stay open")
     assert open_files() == before
-    eventually(lambda: not any(thread.name == "http-server" for thread in threading.enumerate()))
+    wait_for(lambda: not any(thread.name == "http-server" for thread in threading.enumerate()), "the server stays")
 
 
 def test_a_port_that_is_taken_is_served_when_it_is_free() -> None:
@@ -262,9 +262,9 @@ def test_a_port_that_is_taken_is_served_when_it_is_free() -> None:
     with socket.create_server(("127.0.0.1", 0)) as holder, ExitStack() as stack:
         port = holder.getsockname()[1]
         given = stack.enter_context(heard.serving(Address(host="127.0.0.1", port=port)))
-        eventually(lambda: len(heard.problems) >= 2)
+        wait_for(lambda: len(heard.problems) >= 2, "it is not tried again")
         holder.close()
-        eventually(lambda: heard.ports == [port])
+        wait_for(lambda: heard.ports == [port], "it is not served")
         assert (given, get(port, "/healthz").status) == (None, 200)
     assert set(heard.problems) == {"[Errno 98] Address already in use"}
 
@@ -280,7 +280,7 @@ def test_an_address_that_cannot_be_had_harms_nobody(host: str) -> None:
     heard = Heard()
     with heard.serving(Address(host=host, port=0)) as port:
         assert port is None
-        eventually(lambda: bool(heard.problems))
+        wait_for(lambda: bool(heard.problems), "no problem is told")
     assert heard.ports == []
 
 
@@ -295,6 +295,6 @@ def test_a_name_is_looked_up_while_the_program_goes_on(monkeypatch: pytest.Monke
     with heard.serving(Address(host="localhost", port=0)) as port:
         assert port is None
         found.set()
-        eventually(lambda: bool(heard.ports))
+        wait_for(lambda: bool(heard.ports), "nobody listens")
         assert get(heard.ports[0], "/healthz").status == 200
     assert heard.problems == []

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 from gpu_core.config.load import load
 from gpu_core.config.programs import DEVICE_PLUGIN
 from gpu_core.runtime.logs import configure, configure_by, get_logger
+from gpu_core.runtime.outlet import Outlet
 
 
 def test_json_lines_carry_event_level_time_and_fields() -> None:
@@ -89,3 +91,66 @@ def test_the_form_follows_the_settings_and_the_stream(
     written = capsys.readouterr().err
     assert ("quiet" in written, written.startswith("{")) == (False, json_lines)
     assert ("\x1b[" in written) is (terminal and not json_lines)
+
+
+# Says things in every way in which Python and libraries say them by themselves.
+_OTHERS = """
+import logging, sys, threading, warnings
+from gpu_core.config.load import load
+from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.runtime.logs import configure_by
+configure_by(load(DEVICE_PLUGIN, [], {}).settings)
+class Careless:
+    def __del__(self):
+        raise ValueError("in a destructor")
+logging.getLogger("urllib3.connectionpool").warning("Retrying %s", "again")
+logging.getLogger("quiet").info("nothing")
+logging.getLogger("careless").error("%d", "no number")
+warnings.warn("this is old", RuntimeWarning)
+thread = threading.Thread(target=lambda: 1 / 0, name="worker")
+thread.start()
+thread.join()
+Careless()
+raise SystemError("the end")
+"""
+
+
+def test_what_python_and_libraries_say_is_in_lines_of_ours() -> None:
+    done = subprocess.run([sys.executable, "-c", _OTHERS], capture_output=True, text=True, check=False)
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    assert done.returncode == 1
+    assert [(line["level"], line["event"].partition(": ")[0]) for line in lines] == [
+        ("warning", "Retrying again"),
+        ("error", "%d"),
+        ("warning", "<string>:13"),
+        ("error", "A thread has ended by a mistake of the program"),
+        ("error", "A mistake could not be passed on to anybody"),
+        ("critical", "The program ends by a mistake of its own"),
+    ]
+    assert [line.get("source") or line.get("thread") for line in lines[:4]] == [
+        "urllib3.connectionpool",
+        "careless",
+        "py.warnings",
+        "worker",
+    ]
+    mistakes = [line["exception"].splitlines()[-1] for line in lines[3:]]
+    assert mistakes == ["ZeroDivisionError: division by zero", "ValueError: in a destructor", "SystemError: the end"]
+
+
+def test_lost_lines_are_told_of_in_the_form_of_the_others() -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    size = os.write(writer, b"x" * (1 << 20))
+    outlet = Outlet(writer, most=1)
+    configure(json=True, stream=io.TextIOWrapper(outlet, write_through=True))  # type: ignore[type-var]
+    for number in range(5):
+        get_logger().info(str(number))
+    os.read(reader, size)
+    assert outlet.end(60)
+    lines = [json.loads(line) for line in os.read(reader, 1 << 20).splitlines()]
+    # The tests that follow must not write to a descriptor that may be another file's by then.
+    configure(json=True, stream=io.StringIO())
+    os.close(reader)
+    os.close(writer)
+    told = [(line["level"], line["event"], line.get("lines")) for line in lines]
+    assert told == [("info", "0", None), ("warning", "Log lines were lost here, as nobody took them", 4)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +15,13 @@ from pathlib import Path
 import pytest
 
 from fakes.http_client import get, get_json, scrape
+from fakes.waiting import wait_for
 from gpu_core.errors import UsageError
 from gpu_core.runtime.build import build, version
 from gpu_core.runtime.counters import Counters, Metric
 from gpu_core.runtime.logs import configure
 from gpu_core.runtime.operation import Operation, config_name, count_config, operated
+from gpu_core.runtime.outlet import nobody_waits_for
 from gpu_core.runtime.probes import Check, Pulse
 
 LOOPBACK = "127.0.0.1:0"
@@ -148,10 +151,7 @@ def test_a_port_in_use_is_told_once_and_ends_nothing() -> None:
     configure(json=True, stream=log)
     with Program().served() as port, operated(f"127.0.0.1:{port}", Program().operation) as none:
         assert none is None
-        end = time.monotonic() + 60
-        while "cannot be listened on" not in log.getvalue():
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        wait_for(lambda: "cannot be listened on" in log.getvalue(), "it is not told")
     problems = [line["event"] for line in map(json.loads, log.getvalue().splitlines()) if line["level"] == "warning"]
     assert len(problems) == 1
     assert problems[0] == (
@@ -164,6 +164,15 @@ def test_a_port_in_use_is_told_once_and_ends_nothing() -> None:
 def test_what_is_no_address_is_a_mistake_of_the_user() -> None:
     with pytest.raises(UsageError, match="no address to listen on"), operated("9480", Program().operation):
         pass
+
+
+def test_lines_that_nobody_took_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123  a device
+        monkeypatch.setattr(sys, "stderr", full)
+        with Program().served() as port, nobody_waits_for("stderr"):
+            sys.stderr.write("one\ntwo\n")
+            wait_for(lambda: scrape(port)["gpu_suite_lost_lines_total"][("stderr",)] == 2, "it is not counted")
+            assert scrape(port)["gpu_suite_lost_lines_total"] == {("stderr",): 2, ("stdout",): 0}
 
 
 def test_who_was_turned_away_is_counted() -> None:

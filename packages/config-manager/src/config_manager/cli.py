@@ -17,5 +17,8 @@ def main() -> None:
     from gpu_core.command import run_program
     from gpu_core.config.programs import CONFIG_MANAGER
     from gpu_core.runtime.ending import leave
+    from gpu_core.runtime.outlet import nobody_waits_for
 
-    leave(run_program(CONFIG_MANAGER, sys.argv[1:], os.environ, run, on_errand=release_signals))
+    with nobody_waits_for("stderr"):
+        code = run_program(CONFIG_MANAGER, sys.argv[1:], os.environ, run, on_errand=release_signals)
+    leave(code)

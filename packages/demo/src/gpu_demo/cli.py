@@ -16,7 +16,7 @@ def main() -> None:
     options = parser.parse_args()
 
     # gRPC reads this when it is imported; a plugin that ends would otherwise be announced across the tables.
-    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from gpu_demo.app import show  # noqa: PLC0415  for that reason
     from gpu_demo.programs import Programs  # noqa: PLC0415  only then
 

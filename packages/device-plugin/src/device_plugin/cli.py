@@ -13,8 +13,10 @@ from gpu_core.runtime.held_signals import hold_signals, release_signals
 def main() -> None:
     """Run the program named on the command line."""
     hold_signals()
-    # gRPC reads this when it is imported: its threads have no part in the processes that we start.
+    # gRPC reads these when it is imported: its threads have no part in the processes that we start, and what it would
+    # write to standard error, past our log and in a form of its own, we hear as errors of its calls.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from device_plugin.doctor.command import DOCTOR
     from device_plugin.serve import run
     from device_plugin.show_cdi import CDI
@@ -22,6 +24,11 @@ def main() -> None:
     from gpu_core.command import run_program
     from gpu_core.config.programs import DEVICE_PLUGIN
     from gpu_core.runtime.ending import leave
+    from gpu_core.runtime.outlet import nobody_waits_for
 
     subcommands = [STATUS, DOCTOR, CDI]
-    leave(run_program(DEVICE_PLUGIN, sys.argv[1:], os.environ, run, subcommands=subcommands, on_errand=release_signals))
+    with nobody_waits_for("stderr"):
+        code = run_program(
+            DEVICE_PLUGIN, sys.argv[1:], os.environ, run, subcommands=subcommands, on_errand=release_signals
+        )
+    leave(code)

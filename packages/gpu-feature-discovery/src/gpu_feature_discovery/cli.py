@@ -16,6 +16,7 @@ def main() -> None:
     from gpu_core.command import Subcommand, run_program
     from gpu_core.config.programs import GPU_FEATURE_DISCOVERY
     from gpu_core.runtime.ending import leave
+    from gpu_core.runtime.outlet import nobody_waits_for
     from gpu_feature_discovery.app import run
     from gpu_feature_discovery.show_topology import show_topology
 
@@ -25,8 +26,8 @@ def main() -> None:
         run=show_topology,
         examples=(("This machine", "topology"), ("A simulated node", "topology --simulated-node=v100x8-dgx1")),
     )
-    leave(
-        run_program(
+    with nobody_waits_for("stderr"):
+        code = run_program(
             GPU_FEATURE_DISCOVERY, sys.argv[1:], os.environ, run, subcommands=[topology], on_errand=release_signals
         )
-    )
+    leave(code)

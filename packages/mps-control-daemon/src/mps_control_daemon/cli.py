@@ -16,8 +16,11 @@ def main() -> None:
     from gpu_core.command import run_program
     from gpu_core.config.programs import MPS_CONTROL_DAEMON
     from gpu_core.runtime.ending import leave
+    from gpu_core.runtime.outlet import nobody_waits_for
     from mps_control_daemon.mount_shm import MOUNT_SHM
     from mps_control_daemon.serve import run
 
     argv, errands = sys.argv[1:], [MOUNT_SHM]
-    leave(run_program(MPS_CONTROL_DAEMON, argv, os.environ, run, subcommands=errands, on_errand=release_signals))
+    with nobody_waits_for("stderr"):
+        code = run_program(MPS_CONTROL_DAEMON, argv, os.environ, run, subcommands=errands, on_errand=release_signals)
+    leave(code)

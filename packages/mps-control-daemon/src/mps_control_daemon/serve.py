@@ -14,6 +14,7 @@ from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.events import EventQueue
 from gpu_core.runtime.logs import configure_by
 from gpu_core.runtime.operation import Operation, config_name, operated
+from gpu_core.runtime.outlet import nobody_waits_for
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
 from gpu_core.runtime.suite_metrics import STUCK_CALLS
@@ -40,6 +41,8 @@ def run(loaded: Loaded[MpsSettings]) -> int:
     events, counters, pulse = EventQueue(stopping=stopping), Counters(), Pulse(time.monotonic)
     machine = Machine(run=running_commands(interruption), interruption=interruption)
     with (
+        # The control daemons' log goes there, and is no reason to wait either.
+        nobody_waits_for("stdout"),
         signals_to(events, within=_ENDS_WITHIN),
         running(loaded, opener(settings, threads), machine, events, counters) as app,
         operated(settings.metrics_address, operation(app, counters, pulse, threads)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from gpu_core.command.check_config import CHECK_CONFIG
@@ -22,6 +21,9 @@ S = TypeVar("S")
 _INTERRUPTED = 130
 """What shells report of a program that SIGINT has ended: 128 and the signal's number."""
 
+_MISTAKE = 1
+"""Python's own exit code after an exception that nobody caught."""
+
 
 def run_program(
     program: Program[S],
@@ -37,11 +39,8 @@ def run_program(
     `argv` is without the program's name. `main` runs the program itself; a first argument that is the name of a
     subcommand selects that instead, any other argument is ignored as the original ignores it. `check-config` is a
     subcommand of every program; `on_errand` is called before that or anything else but the program itself is done.
-    A SuiteError becomes one message on standard error.
+    A SuiteError becomes one message on standard error, and any other exception what Python makes of it.
     """
-    if sys.stderr is None:
-        # Whoever closed it wants to hear nothing; without this, the first message would be the end.
-        sys.stderr = Path("/dev/null").open("w")  # noqa: SIM115  for as long as we run
     call = _Call(program=program, argv=tuple(argv), environ=environ, subcommands=(*subcommands, CHECK_CONFIG))
     try:
         return _dispatch(call, main, on_errand)
@@ -53,6 +52,9 @@ def run_program(
     except KeyboardInterrupt:
         # Who pressed the keys knows; long-running programs turn the signal into an event and never get here.
         return _INTERRUPTED
+    except Exception:  # noqa: BLE001  It is told here, where nobody waits for standard error.
+        sys.excepthook(*sys.exc_info())
+        return _MISTAKE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,9 +16,10 @@ from gpu_core.runtime.http_message import BROKEN, HTML, JSON, Answer, Status
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.metrics_text import CONTENT_TYPE, metrics_text
 from gpu_core.runtime.once import Once
+from gpu_core.runtime.outlet import lost_lines
 from gpu_core.runtime.probes import Check, Checks, Pulse, all_ok, checks_text
 from gpu_core.runtime.process_facts import count_process
-from gpu_core.runtime.suite_metrics import BUILD, CONFIG, READY, TURNED_AWAY
+from gpu_core.runtime.suite_metrics import BUILD, CONFIG, LOST_LINES, READY, TURNED_AWAY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +157,8 @@ def _metrics(operation: Operation, said: _Said) -> str:
     with said.failures_of("/metrics: collect"):
         operation.collect()
     count_process(operation.counters)
+    for stream, lines in lost_lines().items():
+        operation.counters.set(LOST_LINES, float(lines), stream=stream)
     ready = False
     with said.failures_of("/metrics: ready"):
         ready = all_ok(operation.ready())

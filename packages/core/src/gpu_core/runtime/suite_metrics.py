@@ -31,6 +31,11 @@ STUCK_CALLS = Metric(
     kind=MetricKind.GAUGE,
     labels=("call",),
 )
+LOST_LINES = Metric(
+    name="gpu_suite_lost_lines_total",
+    help="Lines that were to be written to standard output or error, and that nobody took, by stream.",
+    labels=("stream",),
+)
 CPU = Metric(name="process_cpu_seconds_total", help="CPU time that the process has used, in seconds.")
 MEMORY = Metric(name="process_resident_memory_bytes", help="Resident memory in bytes.", kind=MetricKind.GAUGE)
 FILES = Metric(name="process_open_fds", help="Open file descriptors.", kind=MetricKind.GAUGE)
