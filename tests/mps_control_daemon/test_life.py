@@ -38,6 +38,20 @@ def test_a_start_sets_modes_and_limits_and_says_ready(bench: Bench, tools: MpsTo
     assert bench.count(UP) == 1.0
 
 
+def test_what_the_daemon_puts_into_its_directory_is_labelled_too(
+    bench: Bench, tools: MpsTools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labelled: list[set[str]] = []
+
+    def label(directory: Path, _sys: Path) -> None:
+        labelled.append({path.name for path in directory.iterdir()})
+
+    # Few machines that run tests have SELinux.
+    monkeypatch.setattr("mps_control_daemon.daemon.relabel", label)
+    bench.start().act(IDLE)
+    assert labelled == [set(), {"control", "nvidia-cuda-mps-control.pid"}]
+
+
 def test_the_running_config_is_logged_before_anything_is_started(bench: Bench, tools: MpsTools) -> None:
     tools.remove("nvidia-cuda-mps-control")
     bench.start("--mig-strategy=single").act(IDLE)

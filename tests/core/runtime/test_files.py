@@ -29,6 +29,19 @@ def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == [place]
 
 
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # After a power cut the name would lead to an empty file otherwise.
+    file, synced, sync = tmp_path / "file", list[tuple[bytes, bool]](), os.fsync
+
+    def note(descriptor: int) -> None:
+        synced.append((Path(f"/proc/self/fd/{descriptor}").read_bytes(), file.exists()))
+        sync(descriptor)
+
+    monkeypatch.setattr("os.fsync", note)
+    write_atomically(file, b"new")
+    assert (synced, file.read_bytes()) == ([(b"new", False)], b"new")
+
+
 def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         write_atomically(tmp_path / "none" / "x", b"x")
