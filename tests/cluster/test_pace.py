@@ -25,6 +25,13 @@ def test_no_qps_means_no_limit() -> None:
     assert [bucket.take(0.0) for _ in range(3)] == [0.0, 0.0, 0.0]
 
 
+def test_a_token_that_is_not_there_is_not_owed() -> None:
+    bucket = TokenBucket(qps=0.1, burst=2)
+    assert [bucket.try_take(0.0) for _ in range(4)] == [True, True, False, False]
+    assert [bucket.try_take(9.0), bucket.try_take(10.0), bucket.try_take(10.0)] == [False, True, False]
+    assert TokenBucket(qps=0.0, burst=1).try_take(0.0)
+
+
 @given(st.lists(st.floats(0, 5), min_size=1, max_size=50))
 def test_never_more_than_burst_plus_rate_times_span(gaps: list[float]) -> None:
     bucket = TokenBucket(qps=5.0, burst=3)
@@ -63,10 +70,10 @@ def test_any_number_of_failures_stays_within_the_longest_pause(failures: int) ->
 def test_what_waiting_cannot_change_is_asked_again_only_every_few_minutes() -> None:
     backoff = Backoff(chance=lambda: 1.0)
     forbidden = ApiError("no", status=403)
-    assert [backoff.after(forbidden) for _ in range(6)] == [30.0, 60.0, 120.0, 240.0, 300.0, 300.0]
+    assert [backoff.after(forbidden) for _ in range(6)] == [32.0, 64.0, 128.0, 256.0, 300.0, 300.0]
     assert backoff.after(ApiError("busy", status=503)) == 0.8
     backoff.reset()
-    assert backoff.after(forbidden) == 30.0
+    assert backoff.after(forbidden) == 32.0
 
 
 def test_what_passes_is_asked_again_as_before() -> None:

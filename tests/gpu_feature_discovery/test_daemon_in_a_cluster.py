@@ -32,7 +32,7 @@ def test_a_refusing_api_server_is_asked_again_and_never_ends_the_program(tmp_pat
     bench = cluster_bench(tmp_path, server)
     server.misbehave(Refuse(503, retry_after=2))
     server.misbehave(Refuse(403), times=2)
-    waits = [bench.step(), bench.step(5), bench.step(30), bench.step(60)]
+    waits = [bench.step(), bench.step(5), bench.step(40), bench.step(80)]
     assert all(wait is not None and wait > 0 for wait in waits)
     feature = server.store.get(Key("nfd.k8s-sigs.io/nodefeatures", "gpu", "nvidia-features-for-node-a"))
     assert feature["spec"]["labels"]["nvidia.com/gpu.count"] == "2"

@@ -95,7 +95,7 @@ def test_labels_go_to_the_node_until_the_cluster_knows_the_resource(
     assert (falling_back.place, falling_back.active.place) == ("Node node-a", "Node node-a")
     assert [text.endswith("Until then the labels go to Node node-a.") for text in warnings] == [True]
     server.lacks.clear()
-    clock.time += 30
+    clock.time += 40
     falling_back.publish(LABELS)
     assert falling_back.place == "NodeFeature gpu/nvidia-features-for-node-a"
     assert stored(server)["spec"]["labels"] == LABELS

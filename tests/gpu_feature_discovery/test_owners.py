@@ -132,7 +132,7 @@ def test_owners_that_cannot_be_read_are_asked_for_again_after_a_while(
     assert owners(server) == []
     assert len(warnings) == 1
     assert len([request for request in server.requests if "/pods/" in request.path]) == 1
-    clock.time += 30
+    clock.time += 40
     output.publish(LABELS)
     assert owners(server) == ours
 

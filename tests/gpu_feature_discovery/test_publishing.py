@@ -81,7 +81,7 @@ def test_failures_are_waited_out_for_longer_and_longer() -> None:
 def test_what_waiting_cannot_change_is_tried_again_only_every_few_minutes() -> None:
     output = Moody(*(status(code) for code in (422, 403, 422, 403, 422)))
     patient = Patient(output)
-    assert [patient.publish() for _ in range(6)] == [30.0, 60.0, 120.0, 240.0, 300.0, None]
+    assert [patient.publish() for _ in range(6)] == [40.0, 80.0, 160.0, 300.0, 300.0, None]
     assert patient.said[0] == (
         "The labels did not reach a destination, and will be sent again every few minutes: status 422"
     )

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from gpu_cluster.errors import ApiError
 
+LASTING_FIRST, LASTING_LONGEST = 40.0, 10.0
+"""How many times longer the first and the longest pause are for what waiting cannot change."""
+
 
 @dataclass(slots=True, kw_only=True)
 class TokenBucket:
@@ -24,29 +27,39 @@ class TokenBucket:
         """
         if self.qps <= 0:
             return 0.0
+        self._fill(now)
+        self.tokens -= 1.0
+        return 0.0 if self.tokens >= 0 else -self.tokens / self.qps
+
+    def try_take(self, now: float) -> bool:
+        """Take one token at `now` if there is one; return whether there was. None is owed."""
+        if self.qps > 0:
+            self._fill(now)
+            if self.tokens < 1.0:
+                return False
+            self.tokens -= 1.0
+        return True
+
+    def _fill(self, now: float) -> None:
         if self.filled_at is None:
             self.tokens = float(max(self.burst, 1))
         else:
             self.tokens = min(float(max(self.burst, 1)), self.tokens + max(0.0, now - self.filled_at) * self.qps)
         self.filled_at = now
-        self.tokens -= 1.0
-        return 0.0 if self.tokens >= 0 else -self.tokens / self.qps
 
 
 @dataclass(slots=True, kw_only=True)
 class Backoff:
     """Pauses that double after each failure, with a random share so that a whole cluster does not come back at once.
 
-    What waiting cannot change has steps of its own, from half a minute to minutes: it may be changed while we run, and
-    asking costs the API server something. `chance` returns a number from 0 up to 1, as `random.random` does. Pauses
-    are seconds.
+    What waiting cannot change has longer steps of its own, from half a minute to five: it may be changed while we run,
+    and asking costs the API server something. `chance` returns a number from 0 up to 1, as `random.random` does.
+    Pauses are seconds.
     """
 
     chance: Callable[[], float]
     first: float = 0.8
     longest: float = 30.0
-    first_lasting: float = 30.0
-    longest_lasting: float = 300.0
     failures: int = 0
     lasting_failures: int = 0
 
@@ -56,7 +69,7 @@ class Backoff:
             return self.next_pause()
         if not error.lasting:
             return self.next_pause(error.retry_after)
-        step = min(self.longest_lasting, self.first_lasting * 2.0 ** min(self.lasting_failures, 30))
+        step = min(LASTING_LONGEST * self.longest, LASTING_FIRST * self.first * 2.0 ** min(self.lasting_failures, 30))
         self.lasting_failures += 1
         return self._pause(step, error.retry_after)
 

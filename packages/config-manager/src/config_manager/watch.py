@@ -166,7 +166,7 @@ class NodeWatch:
         if self._stopped.is_set():
             return
         self._in_trouble = True
-        pause = self._backoff.next_pause(getattr(error, "retry_after", None))
+        pause = self._backoff.after(error)
         self._report(Trouble(problem=str(error), pause=pause))
         self._stopped.wait(pause)
 

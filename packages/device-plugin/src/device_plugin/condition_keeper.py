@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from device_plugin.node_condition import Condition, changed_at, judge, patch, stamp
-from gpu_cluster import NODES, Cluster, ForbiddenError, PatchType
+from gpu_cluster import NODES, ApiError, Backoff, Cluster, ForbiddenError, PatchType
 from gpu_core.errors import ClusterError, Ending
 from gpu_core.resources.health import HealthBook
 from gpu_core.runtime.logs import get_logger
@@ -19,12 +20,15 @@ HEARTBEAT = 300.0
 SETTLE = 1.0
 """Seconds after a change in which further ones are waited for: GPUs rarely fall ill alone."""
 
-RETRY = 30.0
-"""Seconds after a report that failed."""
+FAREWELL = 1.0
+"""Seconds that the end of the program may wait for a report that is under way."""
 
 
 class ConditionKeeper:
-    """Reports from `start` to `stop`. `changed` may be called from any thread. Without permission it falls silent."""
+    """Reports from `start` to `stop`. `changed` may be called from any thread.
+
+    A report that failed is made again after a pause that no change shortens: minutes where a permission is missing.
+    """
 
     def __init__(
         self,
@@ -36,7 +40,7 @@ class ConditionKeeper:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         settle: float = SETTLE,
         heartbeat: float = HEARTBEAT,
-        retry: float = RETRY,
+        backoff: Backoff | None = None,
     ) -> None:
         self._cluster = cluster
         self._node = node
@@ -45,7 +49,7 @@ class ConditionKeeper:
         self._now = now
         self._settle = settle
         self._heartbeat = heartbeat
-        self._retry = retry
+        self._backoff = Backoff(chance=random.random) if backoff is None else backoff
         self._log = get_logger()
         self._reported: Condition | None = None
         self._since = ""
@@ -56,7 +60,11 @@ class ConditionKeeper:
 
     def start(self) -> None:
         """Begin."""
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            # The job itself may still be possible.
+            self._log.warning("The node's condition is not reported", condition=self._type, reason=str(error))
 
     def changed(self) -> None:
         """Look again soon."""
@@ -66,7 +74,8 @@ class ConditionKeeper:
         """End; the condition stays as it was reported last."""
         self._stopping.set()
         self._wake.set()
-        self._thread.join(self._settle + 5.0)
+        if self._thread.is_alive():
+            self._thread.join(FAREWELL)
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -74,20 +83,26 @@ class ConditionKeeper:
                 self._report()
             except Ending:
                 return
-            except ForbiddenError as error:
-                self._log.warning("The node's condition is not reported", condition=self._type, reason=str(error))
-                return
             except ClusterError as error:
-                if str(error) != self._trouble:
-                    self._trouble = str(error)
-                    self._log.warning("The node's condition could not be reported; trying again", reason=self._trouble)
-                pause = self._retry
+                self._failed(error)
+                self._stopping.wait(self._backoff.after(error))
             else:
+                self._backoff.reset()
                 self._trouble = ""
-                pause = self._heartbeat
-            if self._wake.wait(pause):
-                self._stopping.wait(self._settle)
+                if self._wake.wait(self._heartbeat):
+                    self._stopping.wait(self._settle)
+            # What changes from here on is seen by the next report, or wakes after it.
             self._wake.clear()
+
+    def _failed(self, error: ClusterError) -> None:
+        if str(error) != self._trouble:
+            self._trouble = str(error)
+            often = "every few minutes" if isinstance(error, ApiError) and error.lasting else "soon"
+            self._log.warning(
+                f"The node's condition is not reported; it is tried again {often}",
+                condition=self._type,
+                reason=self._trouble,
+            )
 
     def _report(self) -> None:
         """Report the condition as it is now. Raises ClusterError."""
