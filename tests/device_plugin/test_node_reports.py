@@ -17,6 +17,7 @@ from fakes.kubeconfig import write_kubeconfig
 from fakes.running_plugin import RunningPlugin, run_plugin, topology
 from gpu_core.config.settings import PluginSettings
 from gpu_core.errors import UsageError
+from gpu_core.runtime.counters import Counters
 from gpu_demo.kubelet import Kubelet, Listed
 
 QUICK = "health: {probeInterval: 100ms, recoveryQuietTime: 0s, recovery: probe}\n"
@@ -42,7 +43,7 @@ def reported(server: ApiServer, tmp_path: Path, kubelet: Kubelet, **settings: An
     kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", server.url)
     wanted = PluginSettings(kubeconfig=str(kubeconfig), kube_api_qps=0.0, node_name="node-a", **settings)
     with (
-        reporting(wanted, {}) as reports,
+        reporting(wanted, {}, Counters()) as reports,
         run_plugin(kubelet, "t4x1", config=QUICK, observers=reports.observers) as plugin,
     ):
         reports.follow(lambda: plugin.app.node.health)
@@ -103,18 +104,18 @@ def test_without_permission_there_is_one_log_line_each(server: ApiServer, tmp_pa
 
 def test_a_cluster_that_cannot_be_found_is_one_log_line(kubelet: Kubelet) -> None:
     settings = PluginSettings(node_name="a", node_events=True)
-    with run_plugin(kubelet, "t4x1") as plugin, reporting(settings, {}) as reports:
+    with run_plugin(kubelet, "t4x1") as plugin, reporting(settings, {}, Counters()) as reports:
         reports.follow(lambda: plugin.app.node.health)
         assert reports.observers == ()
     assert plugin.log.count("Nothing is reported to the cluster") == 1
 
 
 def test_reports_need_the_nodes_name() -> None:
-    with pytest.raises(UsageError, match="--node-name"), reporting(PluginSettings(node_events=True), {}):
+    with pytest.raises(UsageError, match="--node-name"), reporting(PluginSettings(node_events=True), {}, Counters()):
         pass
 
 
 def test_nothing_is_connected_where_nothing_is_asked_for() -> None:
-    with reporting(PluginSettings(), {}) as reports:
+    with reporting(PluginSettings(), {}, Counters()) as reports:
         assert isinstance(reports, Reports)
         assert reports.observers == ()

@@ -152,6 +152,7 @@ class App:
             node=self._settings.node_name,
             component="config-manager",
             failed=lambda problem: self._log.warning("an Event was not posted", problem=problem),
+            counters=self._counters,
         )
 
     def _follow(self, nodes: NodeWatch) -> None:

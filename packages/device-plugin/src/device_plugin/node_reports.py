@@ -14,6 +14,7 @@ from gpu_core.config.settings import PluginSettings
 from gpu_core.errors import ClusterError, UsageError
 from gpu_core.resources.ailments import Transition
 from gpu_core.resources.health import HealthBook
+from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 
 USER_AGENT = "k8s-gpu-suite/nvidia-device-plugin"
@@ -22,7 +23,7 @@ USER_AGENT = "k8s-gpu-suite/nvidia-device-plugin"
 class Reports:
     """What observes the health of devices, and what follows it once there is a book of it."""
 
-    def __init__(self, settings: PluginSettings, cluster: Cluster | None, stack: ExitStack) -> None:
+    def __init__(self, settings: PluginSettings, cluster: Cluster | None, stack: ExitStack, counters: Counters) -> None:
         self._settings = settings
         self._cluster = cluster
         self._stack = stack
@@ -35,6 +36,7 @@ class Reports:
                 node=settings.node_name,
                 component="nvidia-device-plugin",
                 failed=lambda problem: log.warning("An Event was not posted", reason=problem),
+                counters=counters,
             )
             stack.callback(self._events.close)
 
@@ -61,13 +63,13 @@ class Reports:
 
 
 @contextmanager
-def reporting(settings: PluginSettings, environ: Mapping[str, str]) -> Iterator[Reports]:
+def reporting(settings: PluginSettings, environ: Mapping[str, str], counters: Counters) -> Iterator[Reports]:
     """Give what reports while the block runs. A cluster that cannot be found is one log line and no reports.
 
     Raises UsageError when reports are asked for and the node has no name.
     """
     with ExitStack() as stack:
-        yield Reports(settings, _cluster(settings, environ, stack), stack)
+        yield Reports(settings, _cluster(settings, environ, stack), stack, counters)
 
 
 def _cluster(settings: PluginSettings, environ: Mapping[str, str], stack: ExitStack) -> Cluster | None:

@@ -46,7 +46,7 @@ def run(loaded: Loaded[PluginSettings]) -> int:
     with ExitStack() as stack:
         stack.enter_context(signals_to(events))
         stack.enter_context(operated(settings.metrics_address, watched))
-        reports = stack.enter_context(reporting(settings, loaded.environ))
+        reports = stack.enter_context(reporting(settings, loaded.environ, counters))
         with pulse.turn():
             app = stack.enter_context(running(loaded, source, places, events, counters, observers=reports.observers))
         apps.append(app)

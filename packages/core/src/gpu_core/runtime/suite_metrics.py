@@ -25,6 +25,11 @@ TURNED_AWAY = Metric(
     "displaced (by newer ones, as all places were taken).",
     labels=("reason",),
 )
+EVENTS_DROPPED = Metric(
+    name="gpu_suite_events_dropped_total",
+    help="Kubernetes Events that were not posted: too many about this node, too many waiting, refused, or not in time "
+    "at the end.",
+)
 STUCK_CALLS = Metric(
     name="gpu_suite_stuck_driver_calls",
     help="Calls into the driver that have not returned in time, by function; each holds a thread until it returns.",
