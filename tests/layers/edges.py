@@ -127,7 +127,6 @@ EDGES = frozenset(
         "mps_control_daemon.logs",
         "mps_control_daemon.machine",
         "mps_control_daemon.mount_shm",
-        "mps_control_daemon.output",
         "mps_control_daemon.processes",
         "mps_control_daemon.selinux",
         "mps_control_daemon.serve",

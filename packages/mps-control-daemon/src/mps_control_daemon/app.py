@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,7 +31,6 @@ from mps_control_daemon.fleet import Fleet
 from mps_control_daemon.hardware import Hardware, Open
 from mps_control_daemon.machine import Machine
 from mps_control_daemon.metrics import CONFIG_LOADS, READ_FAILURES
-from mps_control_daemon.output import Output
 
 LOOK = 1.0
 """Seconds between two looks at the daemons' processes and logs."""
@@ -41,9 +40,6 @@ RESCAN = 60.0
 
 _GPUS = "GPUs"
 """What is said of the node's GPUs; the last of it is shown to probes."""
-
-_LAST_LINES = 0.5
-"""Seconds that the last lines of the daemons have to be read."""
 
 _FIRST_PAUSE = 1.0
 _DOUBLINGS = 6
@@ -55,10 +51,8 @@ def running(
 ) -> Iterator[App]:
     """Give an app with its watches, and leave nothing running behind. Raises SuiteError."""
     with ExitStack() as stack:
-        output = Output(_to_stdout)
-        stack.callback(output.flush, _LAST_LINES)
         file = config_changes_to(events, loaded.settings.config_file, loaded.config_text_digest)
-        app = App(loaded, open_, machine, counters=counters, write=output.put, config_checks=file.checks)
+        app = App(loaded, open_, machine, counters=counters, write=_to_stdout, config_checks=file.checks)
         stack.callback(app.stop)
         stack.enter_context(file.running())
         yield app
@@ -244,7 +238,7 @@ class App:
             self._once(f"The MPS control daemons stay as they are: {error}", topic=_GPUS)
 
 
-def _to_stdout(data: bytes) -> None:
-    # Past Python's own buffer: a thread that is stuck in it would keep the program from ending.
-    while data:
-        data = data[os.write(1, data) :]
+def _to_stdout(text: str) -> None:
+    # As for our own log, nobody waits until it is read.
+    sys.stdout.write(text)
+    sys.stdout.flush()
