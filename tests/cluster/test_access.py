@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import ssl
 from pathlib import Path
 
@@ -153,3 +154,13 @@ def test_an_ipv6_service_address_is_put_in_brackets(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("c")
     configuration = ServiceAccount(host="fd00::1", port="443", directory=tmp_path).configuration()
     assert configuration.host == "https://[fd00::1]:443"
+
+
+@pytest.mark.parametrize("pipe", ["kubeconfig", "token"])
+def test_a_named_pipe_in_the_place_of_a_credential_is_refused_and_not_waited_for(tmp_path: Path, pipe: str) -> None:
+    file = write_kubeconfig(tmp_path / "kubeconfig", "http://127.0.0.1:1", token_file=tmp_path / "token")
+    (tmp_path / "token").write_text("secret")
+    (tmp_path / pipe).unlink()
+    os.mkfifo(tmp_path / pipe)
+    with pytest.raises(ClusterError, match=f"{pipe} cannot be read: it is a named pipe"):
+        Kubeconfig(path=file).configuration()

@@ -62,8 +62,10 @@ def test_a_relative_path_is_relative_to_where_we_are(tmp_path: Path) -> None:
 
 def test_neither_a_pipe_nor_an_endless_device_holds_us_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert machine_type("/pipe", device_tree=False, root=tmp_path, warn=lambda _: None) == ""
-    assert machine_type("/dev/zero", device_tree=False, warn=lambda _: None) == ""
+    warnings: list[str] = []
+    assert machine_type("/pipe", device_tree=False, root=tmp_path, warn=warnings.append) == "unknown"
+    assert machine_type("/dev/zero", device_tree=False, warn=warnings.append) == "unknown"
+    assert ["(it is a named pipe" in warnings[0], "(it is a device" in warnings[1]] == [True, True]
 
 
 def test_no_file_means_unknown_without_a_warning(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -64,3 +65,8 @@ def test_what_is_no_change_leaves_none(node: Path, change: Callable[[Path], obje
 
 def test_a_machine_without_a_driver_has_a_trace_too(tmp_path: Path) -> None:
     assert traces(tmp_path) == traces(tmp_path)
+
+
+def test_a_named_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "machine")
+    assert traces(tmp_path, [tmp_path / "machine"])

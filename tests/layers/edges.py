@@ -8,6 +8,13 @@ from __future__ import annotations
 
 EDGES = frozenset(
     {
+        # core: the config file, and what reads one
+        "gpu_core.config.load",
+        "gpu_core.command",
+        "gpu_core.command.check_config",
+        "gpu_core.command.help",
+        "gpu_core.command.run",
+        "gpu_core.command.subcommands",
         # core: what CDI looks for on the node
         "gpu_core.cdi.driver",
         "gpu_core.cdi.node",
@@ -132,3 +139,17 @@ EDGES = frozenset(
         "mps_control_daemon.serve",
     }
 )
+
+BARE_READERS = frozenset(
+    {
+        # The kernel's files about processes and mounts, and files of our own package: nobody can replace those.
+        "config_manager.find",
+        "device_plugin.doctor.permissions",
+        "device_plugin.sockets",
+        "gpu_core.devices.simulated.files",
+        "gpu_core.runtime.process_facts",
+        "mps_control_daemon.mount_shm",
+        "mps_control_daemon.processes",
+    }
+)
+"""The modules that may read a path without `gpu_core.runtime.files`, which waits for no pipe and has a bound."""

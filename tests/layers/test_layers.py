@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layers.edges import EDGES
+from layers.edges import BARE_READERS, EDGES
 from layers.tree import CLUSTER, CORE, DEMO, PACKAGES, PROGRAMS, calls, imports, modules, tops
 
 # What a pure module has no business with: the system, other threads and processes, the network, the clock, the driver.
@@ -63,3 +63,9 @@ def test_programs_do_not_know_each_other(module: str) -> None:
 def test_a_pure_module_of_core_does_not_reach_the_world_through_another(module: str) -> None:
     imported = imports(modules()[module])
     assert sorted(edge for edge in EDGES if any(f"{name}.".startswith(f"{edge}.") for name in imported)) == []
+
+
+@pytest.mark.parametrize("module", [name for name in SHIPPED if name not in BARE_READERS])
+def test_files_that_others_may_replace_are_read_with_a_bound(module: str) -> None:
+    bare = calls(modules()[module]) & {"read_text", "read_bytes"}
+    assert sorted(bare) == [], "Read it with gpu_core.runtime.files, or name the module in tests/layers/edges.py."

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_core.runtime.files import read_beginning, read_regular, write_atomically
+from gpu_core.runtime.files import read_beginning, read_given, read_regular, write_atomically
 
 
 def test_a_file_is_made_and_replaced_with_its_mode(tmp_path: Path) -> None:
@@ -94,3 +94,16 @@ def test_a_socket_is_refused_at_once(socket_dir: Path) -> None:
         listener.bind(str(socket_dir / "file"))
         with pytest.raises(OSError, match="it is a socket"):
             read_regular(socket_dir / "file", most=10)
+
+
+def test_the_pipe_of_a_shell_is_read_to_its_end_and_not_waited_for_without_end() -> None:
+    reader, writer = os.pipe()
+    path = Path(f"/dev/fd/{reader}")
+    os.write(writer, b"abc")
+    with pytest.raises(TimeoutError, match="whoever writes into the pipe takes too long"):
+        read_given(path, most=10, patience=0.05)
+    os.write(writer, b"def")
+    assert read_given(path, most=2) == b"de"
+    os.close(writer)
+    assert read_given(path, most=10) == b"f"
+    os.close(reader)

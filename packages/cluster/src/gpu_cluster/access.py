@@ -13,8 +13,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gpu_core.errors import ClusterError
+from gpu_core.runtime.files import read_regular
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+_LARGEST = 4 * 1024 * 1024
+"""Bytes of a credential or a kubeconfig at the most."""
 
 
 class Access(Protocol):
@@ -80,6 +84,10 @@ class Kubeconfig:
 
         document = self._document()
         configuration = Configuration()
+        for file in self.files()[1:]:
+            # The loader reads whatever is there, and waits for it.
+            if file.exists():
+                _read(file)
         try:
             loader = KubeConfigLoader(config_dict=document, config_base_path=str(self.path.parent))
             loader.load_and_set(configuration)
@@ -168,7 +176,7 @@ def _identity(path: Path) -> tuple[int, int, int] | None:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text()
+        return read_regular(path, most=_LARGEST).decode()
     except OSError as error:
         raise ClusterError(f"The file {path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:

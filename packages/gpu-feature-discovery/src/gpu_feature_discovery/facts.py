@@ -9,6 +9,7 @@ from pathlib import Path
 from gpu_core.devices.model import PciFacts
 from gpu_core.devices.pci_ids import NVIDIA
 from gpu_core.labels import NodeFacts
+from gpu_core.runtime.files import read_beginning
 
 # Machines without DMI, as most with ARM processors, are described by a device tree.
 _DEVICE_TREES = ("proc/device-tree/model", "sys/firmware/devicetree/base/model")
@@ -74,12 +75,7 @@ def nvidia_functions(root: Path = Path("/")) -> tuple[PciFacts, ...] | None:
 
 def _text(path: Path) -> str:
     # A device tree ends its texts with NUL.
-    # Nor does a pipe make us wait, or a device read for ever: a name is short.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        return os.read(descriptor, _LONGEST_NAME).decode(errors="replace").strip("\0").strip()
-    finally:
-        os.close(descriptor)
+    return read_beginning(path, most=_LONGEST_NAME).decode(errors="replace").strip("\0").strip()
 
 
 def _read(path: str, size: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -31,6 +32,11 @@ from gpu_core.cdi.places import (
 )
 from gpu_core.cdi.search import Root
 from gpu_core.errors import CdiError
+from gpu_core.runtime.files import open_regular, read_regular
+
+_LARGEST_CACHE = 16 * 1024 * 1024
+_LONGEST_PATH = 4096
+"""Bytes of the loader's cache, and of a path in a file of the kernel, at the most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +124,7 @@ def _locate(root: Root, pattern: str) -> tuple[str, ...]:
     if found:
         return found
     try:
-        cached = ldcache.libraries(Path(root.seen("/etc/ld.so.cache")).read_bytes())
+        cached = ldcache.libraries(read_regular(root.seen("/etc/ld.so.cache"), most=_LARGEST_CACHE))
     except OSError:
         return ()
     chains = [path for entry in cached for path in (entry, root.resolve(entry))]
@@ -151,7 +157,7 @@ def library(root: Root, path: str) -> Library:
 def _soname(path: Path) -> str | None:
     """Return a library's SONAME; the map reads only the pages that hold it, of files as large as a gigabyte."""
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pages:
+        with os.fdopen(open_regular(path), "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pages:
             view = memoryview(pages)
             try:
                 return elf.soname(view)
@@ -221,8 +227,9 @@ def _drm_nodes(sys_root: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def _firmware_class_path(sys_root: str) -> str:
     try:
-        return Path(Root(sys_root).seen("/sys/module/firmware_class/parameters/path")).read_text("utf-8").strip()
-    except OSError:
+        path = Root(sys_root).seen("/sys/module/firmware_class/parameters/path")
+        return read_regular(path, most=_LONGEST_PATH).decode().strip()
+    except (OSError, UnicodeDecodeError):
         return ""
 
 

@@ -11,8 +11,12 @@ from gpu_core.cdi.search import Root
 from gpu_core.cdi.tegra import CSV_DIRECTORY, CSV_FILES, RELEASE_FILE, CsvEntry, CsvType, TegraFiles, parse_csv
 from gpu_core.cdi.wsl import CORE_LIBRARY, DEVICE, DRIVER_STORE, STORE_FILES, STORE_MARK, STORE_PATTERNS
 from gpu_core.errors import CdiError
+from gpu_core.runtime.files import read_regular
 
 _LONGEST_CHAIN = 40
+
+_LARGEST = 4 * 1024 * 1024
+"""Bytes of a file that lists others, at the most."""
 
 
 def find_tegra(driver_root: str, dev_root: str) -> TegraFiles:
@@ -63,7 +67,7 @@ def _csv_entries(driver_root: str) -> tuple[CsvEntry, ...]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8", "replace")
+        return read_regular(path, most=_LARGEST).decode("utf-8", "replace")
     except OSError:
         return ""
 

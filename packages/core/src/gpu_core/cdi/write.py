@@ -10,7 +10,7 @@ from gpu_core.cdi.model import Spec, document
 from gpu_core.cdi.names import CdiClass, file_name
 from gpu_core.cdi.version import required_version
 from gpu_core.errors import CdiError
-from gpu_core.runtime.files import write_atomically
+from gpu_core.runtime.files import read_regular, write_atomically
 
 
 def text(spec: Spec) -> str:
@@ -30,7 +30,7 @@ def write_specs(specs: Mapping[CdiClass, Spec | None], directory: Path) -> tuple
             path = directory / file_name(cdi_class)
             if spec is None:
                 path.unlink(missing_ok=True)
-            elif (wanted := text(spec).encode()) != _content(path):
+            elif not _holds(path, wanted := text(spec).encode()):
                 write_atomically(path, wanted, mode=0o644)
     except OSError as error:
         raise CdiError(
@@ -40,8 +40,8 @@ def write_specs(specs: Mapping[CdiClass, Spec | None], directory: Path) -> tuple
     return tuple(cdi_class for cdi_class, spec in sorted(specs.items()) if spec is not None)
 
 
-def _content(path: Path) -> bytes | None:
+def _holds(path: Path, wanted: bytes) -> bool:
     try:
-        return path.read_bytes()
+        return read_regular(path, most=len(wanted)) == wanted
     except OSError:
-        return None
+        return False

@@ -24,6 +24,7 @@ from gpu_core.config.parse import Parsed, parse_text
 from gpu_core.config.problems import Problem
 from gpu_core.config.rules import judge_config, judge_devices, judge_settings, judge_words
 from gpu_core.errors import ConfigError
+from gpu_core.runtime.files import read_given
 
 S = TypeVar("S")
 
@@ -127,14 +128,9 @@ def read_config_file(file: str) -> tuple[Parsed, str]:
 
     Raises ConfigError when it cannot be read; what is wrong inside is in the result.
     """
-    path = Path(file)
     try:
-        # A pipe that has a name waits for a writer, perhaps for ever; those of a shell (`/dev/stdin`) have none.
-        if path.is_fifo() and path.resolve().is_fifo():
-            raise ConfigError(f"The config file {file} is a named pipe; name a file.")
-        with path.open("rb") as stream:
-            # One byte more than allowed is enough to see that there is too much.
-            data = stream.read(MAX_BYTES + 1)
+        # One byte more than allowed is enough to see that there is too much.
+        data = read_given(Path(file), most=MAX_BYTES + 1)
     except IsADirectoryError as error:
         raise ConfigError(f"The config file {file} is a directory; name a file in it.") from error
     except OSError as error:

@@ -10,11 +10,15 @@ from gpu_core.devices.mig_minors import MIG_MINORS_FILE, parse_mig_minors
 from gpu_core.devices.model import PciFacts
 from gpu_core.devices.pci_ids import LOCATIONS, device_names
 from gpu_core.devices.vfio import DRIVER, BoundFunction, addressable_memory
+from gpu_core.runtime.files import read_beginning, read_regular
 from gpu_core.runtime.roots import Roots
 
 PCI_DEVICES = "/sys/bus/pci/devices"
 
 _CONFIG_SPACE = 4096
+
+_LARGEST = 16 * 1024 * 1024
+"""Bytes of a file at the most; the PCI ID database, the largest, has less than 2 MiB."""
 
 
 class NodeFiles(Protocol):
@@ -55,7 +59,7 @@ class MachineFiles:
     def mig_minors(self) -> Mapping[str, int] | None:
         """Return what the driver's file lists."""
         try:
-            return parse_mig_minors(self._roots.path(MIG_MINORS_FILE).read_text("utf-8", "replace"))
+            return parse_mig_minors(_read(self._roots.path(MIG_MINORS_FILE)))
         except OSError:
             return None
 
@@ -83,30 +87,32 @@ class MachineFiles:
         """Return the names of NVIDIA's devices from the first PCI ID database that there is."""
         for location in LOCATIONS:
             try:
-                with self._roots.path(location).open(encoding="utf-8", errors="replace") as lines:
-                    return device_names(lines)
+                return device_names(_read(self._roots.path(location)).split("\n"))
             except OSError:
                 continue
         return {}
 
 
+def _read(file: Path) -> str:
+    return read_regular(file, most=_LARGEST).decode("utf-8", "replace")
+
+
 def _text(file: Path) -> str:
     try:
-        return file.read_text("utf-8", "replace")
+        return _read(file)
     except OSError:
         return ""
 
 
 def _number(file: Path, base: int) -> int | None:
     try:
-        return int(file.read_text("ascii").strip(), base)
+        return int(_read(file).strip(), base)
     except (OSError, ValueError):
         return None
 
 
 def _bytes(file: Path) -> bytes:
     try:
-        with file.open("rb") as stream:
-            return stream.read(_CONFIG_SPACE)
+        return read_beginning(file, most=_CONFIG_SPACE)
     except OSError:
         return b""

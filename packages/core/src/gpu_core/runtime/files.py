@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import stat
+import time
 from pathlib import Path
 
 from gpu_core.runtime.passing import passing_name
 
 _NULL = os.makedev(1, 3)
 _CHUNK = 64 * 1024
+_READING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 _KINDS = {
     stat.S_IFIFO: "it is a named pipe and no regular file",
@@ -49,13 +52,28 @@ def open_regular(path: Path | str) -> int:
     """
     # Looked at first, since opening alone does something to some devices; once it is open, since it may be another.
     _check_regular(os.stat(path), path)  # noqa: PTH116  Names are often texts here.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    descriptor = os.open(path, _READING)
     try:
         _check_regular(os.fstat(descriptor), path)
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def read_given(path: Path, *, most: int, patience: float = 30.0) -> bytes:
+    """Return the first `most` bytes of a file that a person names: a regular one, or the pipe of a shell.
+
+    Pipes without a name, as in `/dev/stdin` and `<(command)`, have a writer, who has to be done within `patience`
+    seconds; those with a name may never have one. Raises OSError.
+    """
+    if not path.is_fifo() or path.resolve().is_fifo():
+        return read_beginning(path, most=most)
+    descriptor = os.open(path, _READING)
+    try:
+        return _read_pipe(descriptor, most, time.monotonic() + patience)
+    finally:
+        os.close(descriptor)
 
 
 def _check_regular(found: os.stat_result, path: Path | str) -> None:
@@ -76,6 +94,21 @@ def _read_up_to(descriptor: int, most: int) -> bytes:
         parts.append(part)
         left -= len(part)
     return b"".join(parts)
+
+
+def _read_pipe(descriptor: int, most: int, deadline: float) -> bytes:
+    readable = select.poll()
+    readable.register(descriptor, select.POLLIN)
+    data = b""
+    while len(data) < most:
+        left = deadline - time.monotonic()
+        if left <= 0 or not readable.poll(left * 1000):
+            raise TimeoutError(errno.ETIMEDOUT, "whoever writes into the pipe takes too long")
+        part = os.read(descriptor, min(most - len(data), _CHUNK))
+        if not part:
+            break
+        data += part
+    return data
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:

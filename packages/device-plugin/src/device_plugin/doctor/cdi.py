@@ -11,8 +11,12 @@ from typing import Any
 from device_plugin.doctor.finding import Finding, ok, problem, skipped, warning
 from device_plugin.doctor.scene import Scene
 from gpu_core.cdi.names import SPEC_DIRECTORY
+from gpu_core.runtime.files import read_regular
 
 CHECK = "CDI"
+
+_LARGEST = 16 * 1024 * 1024
+"""Bytes of a specification at the most."""
 
 
 def cdi(scene: Scene) -> Iterator[Finding]:
@@ -44,7 +48,7 @@ def _files(directory: Path) -> Iterator[Finding]:
     names = []
     for path in sorted(directory.glob("*.json")):
         try:
-            document: Any = json.loads(path.read_bytes())
+            document: Any = json.loads(read_regular(path, most=_LARGEST))
             kinds[str(document["kind"])] += 1
             names.append(path.name)
         except (OSError, ValueError, KeyError, TypeError) as error:

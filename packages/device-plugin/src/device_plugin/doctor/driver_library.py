@@ -11,12 +11,14 @@ from device_plugin.doctor.scene import Scene
 from gpu_core.devices.model import Platform
 from gpu_core.devices.nvml_library import DIRECTORIES, LIBRARY
 from gpu_core.errors import DriverMissingError, NvmlCallError
+from gpu_core.runtime.files import read_beginning
 
 CHECK = "driver library"
 VERSIONS = "driver versions"
 ANSWER = "driver"
 
 _KERNEL = "/proc/driver/nvidia/version"
+_LONGEST_VERSION = 4096
 _KERNEL_VERSION = re.compile(r"Kernel Module.*?\s(\d+\.\d+(?:\.\d+)?)\s")
 _FILE_VERSION = re.compile(r"\.so\.(\d+\.\d+(?:\.\d+)?)$")
 
@@ -117,7 +119,7 @@ def versions(scene: Scene) -> Iterator[Finding]:
         return
     file = scene.own.path(_KERNEL)
     try:
-        text = file.read_text("utf-8", "replace")
+        text = read_beginning(file, most=_LONGEST_VERSION).decode("utf-8", "replace")
     except OSError:
         yield problem(
             VERSIONS,

@@ -11,6 +11,7 @@ from device_plugin.doctor.finding import Finding, ok, problem, skipped, warning
 from device_plugin.doctor.runtime_config import RuntimeFacts, containerd_facts, crio_facts, merged
 from device_plugin.doctor.scene import Scene
 from gpu_core.cdi.names import SPEC_DIRECTORY
+from gpu_core.runtime.files import read_regular
 from gpu_core.runtime.roots import Roots
 
 CHECK = "runtime"
@@ -22,6 +23,9 @@ _CONTAINERD = (
     "/var/lib/rancher/rke2/agent/etc/containerd/config.toml",
     "/etc/k0s/containerd.toml",
 )
+_LARGEST = 4 * 1024 * 1024
+"""Bytes of a configuration at the most."""
+
 _CRIO = "/etc/crio/crio.conf"
 _CRIO_PARTS = "/etc/crio/crio.conf.d"
 _CONFIGURE = "Run `nvidia-ctk runtime configure --runtime={} --set-as-default` on the node, and restart {}."
@@ -151,5 +155,4 @@ def _crio(host: Roots, place: str) -> RuntimeFacts:
 
 
 def _toml(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        return tomllib.load(file)
+    return tomllib.loads(read_regular(path, most=_LARGEST).decode())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpu_core.config.words import LabelFormat
 from gpu_core.errors import PublishError
-from gpu_core.runtime.files import write_atomically
+from gpu_core.runtime.files import read_regular, write_atomically
 from gpu_feature_discovery.formats import looks_like_ours, render
 
 _LARGEST = 1 << 20
@@ -92,7 +92,7 @@ class FileOutput:
 
     def _holds(self, data: bytes) -> bool:
         try:
-            return self._path.read_bytes() == data
+            return read_regular(self._path, most=len(data)) == data
         except OSError:
             return False
 

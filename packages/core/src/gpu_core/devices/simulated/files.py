@@ -13,10 +13,14 @@ import yaml
 from gpu_core.devices.simulated.document import read_node
 from gpu_core.devices.simulated.node import SimulatedNode
 from gpu_core.errors import UsageError
+from gpu_core.runtime.files import read_given
 
 _NODES = resources.files("gpu_core.devices") / "nodes"
 _MODELS = "models.yaml"
 _SUFFIX = ".yaml"
+
+_LARGEST = 4 * 1024 * 1024
+"""Bytes of a node file that are read."""
 
 
 def load_node(name: str) -> SimulatedNode:
@@ -27,11 +31,8 @@ def load_node(name: str) -> SimulatedNode:
     """
     if "/" in name or name.endswith((_SUFFIX, ".yml")):
         path = Path(name)
-        if path.is_fifo():
-            # Nobody may ever write into it.
-            raise UsageError(f"The node file {name} is a named pipe. Give a regular file.")
         try:
-            text = path.read_text("utf-8")
+            text = read_given(path, most=_LARGEST).decode()
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise UsageError(f"The node file {name} cannot be read: {reason}.") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -29,6 +30,7 @@ from gpu_core.devices.simulated.node import SimulatedGpu, SimulatedMig, Simulate
 from gpu_core.devices.simulated.partition import mig_devices
 from gpu_core.devices.simulated.told_calls import ToldCalls
 from gpu_core.errors import ConfigError
+from gpu_core.runtime.files import open_regular
 
 Unit = SimulatedGpu | SimulatedMig
 
@@ -154,7 +156,7 @@ class SimulatedState:
                     self._read_to, self._rest = 0, b""
                     self._reset()
                     self._changed.notify_all()
-                with self._events_file.open("rb") as stream:
+                with os.fdopen(open_regular(self._events_file), "rb") as stream:
                     stream.seek(self._read_to)
                     fresh = stream.read()
             except OSError:
