@@ -134,6 +134,17 @@ def test_a_gpu_that_ends_the_wait_by_falling_off_the_bus_leaves_its_neighbours_h
         assert max(len(sick(listed)) for listed in kubelet.log.events(Listed)) == 1
 
 
+def test_gpus_that_fall_off_the_bus_one_after_the_other_leave_their_neighbours_healthy(kubelet: Kubelet) -> None:
+    with run_plugin(kubelet, "a100x4-pcie", config=QUICK) as plugin:
+        kubelet.log.wait_for(Listed)
+        for lost in (A100[2:3], A100[2:4]):
+            plugin.say(f"fail DeviceGetHandleByUUID {lost[-1]} GPU_IS_LOST", "fail EventSetWait * GPU_IS_LOST count=1")
+            wait_sick(kubelet, *lost)
+        plugin.say("event 0 xid=79")
+        wait_sick(kubelet, A100[0], *A100[2:4])
+        assert not plugin.log.count("The driver's health events cannot be received")
+
+
 def test_a_wait_that_loses_gpus_again_at_once_makes_all_sick(kubelet: Kubelet) -> None:
     with run_plugin(kubelet, "a100x4-pcie", config=QUICK) as plugin:
         kubelet.log.wait_for(Listed)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.devices.nodes import node, opened, say, topology
 from fakes.patience import PATIENCE
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.events import DeviceEvent, EventKind, HealthMonitor, Probe, RecoveryAction, Watch, Watching
 from gpu_core.devices.model import Fault, Gpu
+from gpu_core.devices.nvml import NvmlBackend
 from gpu_core.devices.nvml_monitor import NvmlMonitor
+from gpu_core.devices.simulated.backend import SimulatedFiles
+from gpu_core.devices.simulated.library import SimulatedLibrary
+from gpu_core.devices.simulated.state import SimulatedState
 from gpu_core.errors import NvmlCallError
 
 GPUS = {"gpus": [{"model": "A100-SXM4-40GB", "count": 2, "recovery": "none"}]}
@@ -27,6 +34,19 @@ def watch(monitor: HealthMonitor, gpu: Gpu) -> Watch | Fault:
 def probe(monitor: HealthMonitor, gpu: Gpu) -> Probe:
     """Ask a GPU whether it answers."""
     return monitor.ask(gpu, watch=False).probe
+
+
+class Recorded(SimulatedLibrary):
+    """A library that notes which calls are made."""
+
+    def __init__(self, state: SimulatedState) -> None:
+        super().__init__(state)
+        self.made: list[str] = []
+
+    def call(self, call: str, args: tuple[Any, ...]) -> int:
+        """Note a call, and make it."""
+        self.made.append(call)
+        return super().call(call, args)
 
 
 @pytest.fixture
@@ -230,3 +250,25 @@ def test_a_probe_asks_the_gpu_itself(
     assert probe(monitor, gpus[1]).answers
     say(events, "heal * 0", "add 0")
     assert probe(monitor, gpus[0]).answers
+
+
+def test_an_event_set_is_freed_when_the_last_call_in_it_returns(events: Path) -> None:
+    calls = Recorded(SimulatedState(node(GPUS), events))
+    threads = DriverThreads(deadline=0.05)
+    backend = NvmlBackend(calls, SimulatedFiles(node(GPUS)), threads=threads)
+    gpus, monitor = backend.read().gpus, backend.monitor()
+    say(events, "hang DeviceGetMemoryInfo 0 inf")
+    assert threads.run("ask", lambda: monitor.ask(gpus[0], watch=True)) == Fault(
+        call="DeviceGetMemoryInfo", code="NO_ANSWER"
+    )
+    monitor.close()
+    assert "EventSetFree" not in calls.made
+    # Whoever asks now is not let in.
+    assert not monitor.ask(gpus[1], watch=True).probe.answers
+    say(events, "heal *")
+    end = time.monotonic() + PATIENCE
+    while threads.stuck():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert calls.made.count("EventSetFree") == 1
+    backend.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 
 from device_plugin.metrics import EVENTS, MONITORED
@@ -26,6 +27,9 @@ _LONGEST_PAUSE = 30.0
 
 _LOST = "GPU_IS_LOST"
 """What a wait for events answers when one of its GPUs fell off the bus."""
+
+_SERIES = 30.0
+"""Seconds in which no more event sets than there are GPUs can have failed for a GPU that was lost."""
 
 _SAME_EVENT = 10.0
 """Seconds in which an event like one before is counted, but not logged: drivers can repeat one very often."""
@@ -56,9 +60,13 @@ class HealthLoop:
         self._log = get_logger()
         self._failure = ""
         self._logged: dict[DeviceEvent, float] = {}
-        # When the wait for events that is going on has to be over; only the two threads of this loop use it.
+        # Guards what is known of the wait for events that is going on. Where it is late, the book is told under it, so
+        # that nobody begins with another event set meanwhile. It is taken before the locks of rounds and book.
+        self._waiting = threading.Lock()
         self._back_by = math.inf
-        self._hanging = False
+        self._late_since: float | None = None
+        self._lost: deque[float] = deque()
+        self._closing: list[threading.Thread] = []
         self._unneeded = False
         self._stopping = threading.Event()
         self._rounds = Rounds(health, threads, interval=probe_interval, check=self._check_wait, clock=clock)
@@ -86,7 +94,9 @@ class HealthLoop:
         end = time.monotonic() + patience
         self._thread.join(patience)
         ended = self._rounds.stop(max(0.0, end - time.monotonic()))
-        return ended and not self._thread.is_alive()
+        for closing in self._closing:
+            closing.join(max(0.0, end - time.monotonic()))
+        return ended and not any(thread.is_alive() for thread in (self._thread, *self._closing))
 
     @property
     def running(self) -> bool:
@@ -96,7 +106,8 @@ class HealthLoop:
     @property
     def hanging(self) -> StuckCall | None:
         """The wait for events, where it has not come back in time."""
-        return StuckCall(call=_HANGS.call, since=self._back_by) if self._hanging else None
+        since = self._late_since
+        return None if since is None else StuckCall(call=_HANGS.call, since=since)
 
     def _run(self) -> None:
         try:
@@ -112,7 +123,6 @@ class HealthLoop:
 
     def _keep_following(self) -> None:
         pause = _FIRST_PAUSE
-        forgiven = -math.inf
         while not self._stopping.is_set():
             began = self._clock()
             try:
@@ -124,11 +134,11 @@ class HealthLoop:
                     self._follow(monitor)
                 finally:
                     self._rounds.retire(monitor)
+                    self._close(monitor)
             except NvmlCallError as error:
-                if error.code == _LOST and self._clock() - forgiven > _LONGEST_PAUSE:
-                    # One GPU has gone. Another event set serves the others, and which one it is, each GPU's own answer
-                    # tells; when that set fails as soon, nothing is known of any of them.
-                    forgiven = self._clock()
+                if self._stopping.is_set():
+                    return
+                if error.code == _LOST and self._forgive():
                     continue
                 self._failed(Fault(call=error.call, code=error.code))
                 # One that has worked for a while is worth another try soon.
@@ -136,36 +146,61 @@ class HealthLoop:
                 self._stopping.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
 
+    def _forgive(self) -> bool:
+        """Whether an event set may have failed since one more GPU has gone.
+
+        Another set serves the others then, and which one it is, each GPU's own answer tells. GPUs may go one after the
+        other, as those behind one switch do. Where more sets fail than there are GPUs, nothing is known of any of them.
+        """
+        now = self._clock()
+        self._lost = deque(at for at in self._lost if now - at < _SERIES)
+        self._lost.append(now)
+        return len(self._lost) <= len(self._health.book.gpus)
+
     def _follow(self, monitor: HealthMonitor) -> None:
         """Wait for events until we stop. Raises NvmlCallError when waiting fails, or has taken too long."""
         self._rounds.use(monitor)
         while not self._stopping.is_set():
-            self._back_by = self._clock() + _WAIT + DEADLINE
-            try:
-                event = monitor.wait(_WAIT)
-            finally:
-                # A wait that fails has come back as well.
-                self._back_by = math.inf
-                late, self._hanging = self._hanging, False
-            if late:
-                raise NvmlCallError(f"{_HANGS}.", call=_HANGS.call, code=_HANGS.code)
+            event = self._wait(monitor)
             self._heard()
             if event is not None:
                 self._health.event(event)
                 self._note(event)
 
+    def _wait(self, monitor: HealthMonitor) -> DeviceEvent | None:
+        with self._waiting:
+            self._back_by = self._clock() + _WAIT + DEADLINE
+        try:
+            event = monitor.wait(_WAIT)
+        finally:
+            with self._waiting:
+                self._back_by = math.inf
+                late, self._late_since = self._late_since is not None, None
+        if late:
+            raise NvmlCallError(f"{_HANGS}.", call=_HANGS.call, code=_HANGS.code)
+        return event
+
     def _check_wait(self) -> float:
         """Tell the book when a wait for events does not come back; return when to look again."""
-        now, back_by = self._clock(), self._back_by
-        if self._hanging:
+        with self._waiting:
+            now = self._clock()
+            if self._late_since is not None:
+                return math.inf
+            if now < self._back_by:
+                # One that begins now, unseen, is late at this time at the earliest.
+                return min(self._back_by, now + _WAIT + DEADLINE)
+            self._late_since = self._back_by
+            self._failed(_HANGS)
             return math.inf
-        if now < back_by:
-            # One that begins now, unseen, is late at this time at the earliest.
-            return min(back_by, now + _WAIT + DEADLINE)
-        self._hanging = True
-        self._rounds.blind()
-        self._failed(_HANGS)
-        return math.inf
+
+    def _close(self, monitor: HealthMonitor) -> None:
+        """Give an event set back; unless we stop, beside all else, since even that may hang."""
+        if self._stopping.is_set():
+            monitor.close()
+            return
+        closing = threading.Thread(target=monitor.close, name="event-set", daemon=True)
+        self._closing = [*(thread for thread in self._closing if thread.is_alive()), closing]
+        closing.start()
 
     def _failed(self, fault: Fault) -> None:
         self._rounds.blind()

@@ -45,7 +45,6 @@ class Rounds:
         # has failed meanwhile can never count.
         self._condition = threading.Condition()
         self._monitor: HealthMonitor | None = None
-        self._retired: list[HealthMonitor] = []
         self._fresh = False
         self._blind = False
         self._asked_for = 0
@@ -71,12 +70,10 @@ class Rounds:
             self._condition.notify_all()
 
     def retire(self, monitor: HealthMonitor) -> None:
-        """Let go of an event set as soon as no call is in it."""
+        """Let no GPU report to this event set any more; there will be another one at once, or `blind` follows."""
         with self._condition:
             if self._monitor is monitor:
                 self._monitor = None
-            self._retired.append(monitor)
-            self._condition.notify_all()
 
     def every(self, interval: float) -> None:
         """Ask every GPU each `interval` seconds from now on."""
@@ -126,22 +123,14 @@ class Rounds:
                 due = self._monitor is not None and (
                     self._fresh or self._asked_for > self._answered or now >= self._next
                 )
-                if not (due or self._retired or self._stopping):
+                if not (due or self._stopping):
                     until = look_again if self._monitor is None else min(look_again, self._next)
                     self._condition.wait(None if math.isinf(until) else max(0.0, until - now))
-                retired, self._retired = self._retired, []
                 stopping = self._stopping
-            self._free(retired)
             if stopping:
                 return
             if due:
                 self._round()
-
-    def _free(self, monitors: list[HealthMonitor]) -> None:
-        for monitor in monitors:
-            # To free a set under a call that is still in it could crash the process.
-            if not self._threads.stuck():
-                monitor.close()
 
     def _round(self) -> None:
         with self._condition:

@@ -109,4 +109,4 @@ class HealthMonitor(Protocol):
         """Wait at most `timeout` seconds for an event; raise NvmlCallError when waiting fails."""
 
     def close(self) -> None:
-        """Give the event set back. Nobody may be asking or waiting any more."""
+        """Give the event set back, as soon as nobody is asking. Nobody may be waiting any more."""

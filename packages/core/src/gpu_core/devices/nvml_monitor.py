@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import threading
 from typing import Any
 
 import pynvml
@@ -33,6 +34,11 @@ _WANTED = sum(_KINDS)
 _PLACED = "MIG-GPU-"
 """How the UUID of a MIG device begins that ends in its GPU and compute instance, as older drivers make them."""
 
+_FREE = "EventSetFree"
+
+_CLOSED = Fault(call=_FREE, code="UNINITIALIZED")
+"""What is said of a GPU that is asked when its event set was given up; nobody listens any more."""
+
 _NO_INSTANCE = 0xFFFFFFFF
 """The instance number of events that concern a whole GPU."""
 
@@ -46,11 +52,29 @@ class NvmlMonitor:
         if isinstance(created, Fault):
             raise NvmlCallError(f"{created}.", call=created.call, code=created.code)
         self._set = created
+        # Guards how many calls are in the set, and whether it is to be freed: under a call, that could crash us.
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._closed = False
         # A GPU that has an XID may not answer any more, not even who it is.
         self._names: dict[int, str] = {}
 
     def ask(self, gpu: Gpu, *, watch: bool) -> Answer:
         """Look a GPU up, ask for its events where that is due, and for its memory, which is read from the device."""
+        with self._lock:
+            if self._closed:
+                return Answer(
+                    watching=Watching(gpu=_CLOSED) if watch else None, probe=Probe(fault=_CLOSED, recovery=None)
+                )
+            self._inside += 1
+        try:
+            return self._ask(gpu, watch=watch)
+        finally:
+            if self._leave():
+                # Nobody waits for this any more.
+                attempt(_FREE, pynvml.nvmlEventSetFree, self._set)
+
+    def _ask(self, gpu: Gpu, *, watch: bool) -> Answer:
         handle = attempt("DeviceGetHandleByUUID", _handle, gpu.uuid)
         if isinstance(handle, Fault):
             return Answer(watching=Watching(gpu=handle) if watch else None, probe=Probe(fault=handle, recovery=None))
@@ -97,9 +121,19 @@ class NvmlMonitor:
         )
 
     def close(self) -> None:
-        """Give the event set back."""
-        with contextlib.suppress(Ending):
-            self._threads.run("event set", lambda: attempt("EventSetFree", pynvml.nvmlEventSetFree, self._set))
+        """Give the event set back; with a call still in it, as soon as that returns."""
+        with self._lock:
+            self._closed = True
+            free = not self._inside
+        if free:
+            with contextlib.suppress(Ending):
+                self._threads.run(_FREE, lambda: attempt(_FREE, pynvml.nvmlEventSetFree, self._set))
+
+    def _leave(self) -> bool:
+        """Note that a call is over; return whether it was the last one that kept the set from being freed."""
+        with self._lock:
+            self._inside -= 1
+            return self._closed and not self._inside
 
     def _name(self, handle: Any) -> str | None:
         known = self._names.get(_address(handle))
