@@ -10,7 +10,7 @@ import trustme
 from fakes.api_server import ApiServer
 from fakes.kubeconfig import write_kubeconfig, write_service_account
 from gpu_cluster import NODES, UnauthorizedError, UnreachableError, connect
-from gpu_cluster.access import Kubeconfig, ServiceAccount, find_access
+from gpu_cluster.access import Kubeconfig, ServiceAccount, find_access, is_at_hand
 from gpu_core.errors import ClusterError
 
 FIRST, SECOND = "first", "second"
@@ -164,3 +164,23 @@ def test_a_named_pipe_in_the_place_of_a_credential_is_refused_and_not_waited_for
     os.mkfifo(tmp_path / pipe)
     with pytest.raises(ClusterError, match=f"{pipe} cannot be read: it is a named pipe"):
         Kubeconfig(path=file).configuration()
+
+
+@pytest.mark.parametrize(
+    ("kubeconfig", "environ", "token", "expected"),
+    [
+        pytest.param("kubeconfig", {}, False, True, id="a kubeconfig"),
+        pytest.param("missing", {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, True, False, id="a missing one"),
+        pytest.param("", {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, True, True, id="a pod with a token"),
+        pytest.param("", {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, False, False, id="a pod without a token"),
+        pytest.param("", {}, True, False, id="no pod"),
+    ],
+)
+def test_whether_there_is_a_way_that_proves_who_we_are(
+    tmp_path: Path, kubeconfig: str, environ: dict[str, str], token: bool, expected: bool
+) -> None:
+    (tmp_path / "kubeconfig").touch()
+    if token:
+        (tmp_path / "token").touch()
+    given = str(tmp_path / kubeconfig) if kubeconfig else None
+    assert is_at_hand(given, environ, service_account=tmp_path) is expected

@@ -250,6 +250,19 @@ def test_the_node_is_looked_after_soon_when_node_feature_discovery_takes_its_lab
     assert place.node_labels()["gpu.count"] == "2"
 
 
+@pytest.mark.parametrize(
+    "content", [pytest.param(b"\xff", id="no text"), pytest.param(b"{", id="no YAML"), pytest.param(None, id="missing")]
+)
+def test_labels_in_a_file_do_not_need_a_kubeconfig_that_can_be_used(place: Place, content: bytes | None) -> None:
+    bad = place.tmp_path / "bad"
+    if content is not None:
+        bad.write_bytes(content)
+    bench = place.start("--publish=file", f"--kubeconfig={bad}")
+    bench.step(LATER)
+    assert place.holding() == {"file"}
+    assert bench.logged("warning") == []
+
+
 def forbidden(path: str, server: ApiServer) -> Any:
     server.misbehave(Refuse(403, message="not yours"), path=path, times=1000)
 

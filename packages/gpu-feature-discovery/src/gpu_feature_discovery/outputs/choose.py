@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
 from gpu_core.config.words import LabelDestination
+from gpu_core.errors import ClusterError
 from gpu_feature_discovery.outputs import Output, Part
 from gpu_feature_discovery.outputs.file import FileOutput
 from gpu_feature_discovery.outputs.stream import StreamOutput
@@ -61,7 +62,7 @@ class Opener:
         found: list[LabelDestination] = []
         if loaded.config.flags.gfd.output_file:
             found.append(LabelDestination.FILE)
-        if settings.node_name and (where in CLUSTER_DESTINATIONS or _may_reach_cluster(loaded)):
+        if settings.node_name and (where in CLUSTER_DESTINATIONS or self._may_reach_cluster(loaded)):
             found.append(LabelDestination.NODE)
             if settings.namespace:
                 found.append(LabelDestination.NODE_FEATURE)
@@ -99,6 +100,18 @@ class Opener:
             case _:
                 assert_never(where)
 
+    def _may_reach_cluster(self, loaded: Loaded[GfdSettings]) -> bool:
+        """Whether there is a way to the API server, for labels that do not need it and must not fail for it."""
+        from gpu_cluster.access import is_at_hand  # noqa: PLC0415
+
+        if not is_at_hand(loaded.settings.kubeconfig, loaded.environ):
+            return False
+        try:
+            self._cluster(loaded)
+        except ClusterError:
+            return False
+        return True
+
     def _cluster(self, loaded: Loaded[GfdSettings]) -> Cluster:
         # Nothing that says how to reach it can change while the program runs.
         if self._connected is None:
@@ -120,10 +133,3 @@ def _keeps_file(loaded: Loaded[GfdSettings]) -> bool:
     """Whether the file outlives us: when nobody would remove it at a better time, or when that was asked for."""
     gfd = loaded.config.flags.gfd
     return loaded.settings.keep_output_file or gfd.oneshot or gfd.sleep_interval.is_infinite
-
-
-def _may_reach_cluster(loaded: Loaded[GfdSettings]) -> bool:
-    """Whether there is a way to the API server, for labels that do not need it."""
-    from gpu_cluster.access import is_at_hand  # noqa: PLC0415
-
-    return is_at_hand(loaded.settings.kubeconfig, loaded.environ)
