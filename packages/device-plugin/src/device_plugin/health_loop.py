@@ -161,11 +161,15 @@ class HealthLoop:
         """Wait for events until we stop. Raises NvmlCallError when waiting fails, or has taken too long."""
         self._rounds.use(monitor)
         while not self._stopping.is_set():
+            began = self._clock()
             event = self._wait(monitor)
             self._heard()
             if event is not None:
                 self._health.event(event)
                 self._note(event)
+            elif self._clock() - began < _WAIT / 2:
+                # A driver that has nothing to tell and does not wait for it would keep a core busy.
+                self._stopping.wait(_WAIT)
 
     def _wait(self, monitor: HealthMonitor) -> DeviceEvent | None:
         with self._waiting:
