@@ -134,6 +134,27 @@ def test_a_gpu_that_came_back_is_asked_for_its_events_again(
     assert monitor.wait(PATIENCE) == DeviceEvent(kind=EventKind.XID, gpu_uuid=gpus[0].uuid, data=79)
 
 
+def test_no_handle_is_kept_of_a_gpu_that_has_another_one(
+    watched: tuple[HealthMonitor, tuple[Gpu, ...]], events: Path
+) -> None:
+    monitor, gpus = watched
+    assert isinstance(monitor, NvmlMonitor)
+    for _ in range(20):
+        say(events, "remove 0", "add 0")
+        monitor.ask(gpus[0], watch=False)
+    assert sorted(monitor._names.values()) == sorted(gpu.uuid for gpu in gpus)
+
+
+@pytest.mark.parametrize("call", ["DeviceGetSupportedEventTypes", "DeviceRegisterEvents"])
+def test_a_gpu_that_denied_to_have_events_is_asked_for_them_again(
+    watched: tuple[HealthMonitor, tuple[Gpu, ...]], events: Path, call: str
+) -> None:
+    monitor, gpus = watched
+    say(events, "remove 0", "add 0", f"fail {call} 0 NOT_SUPPORTED count=1")
+    asked = [monitor.ask(gpus[0], watch=False).watching for _ in range(3)]
+    assert asked == [Watching(gpu=Watch.UNSUPPORTED), Watching(gpu=Watch.WATCHED), None]
+
+
 @pytest.mark.parametrize(
     ("name", "lost"),
     [

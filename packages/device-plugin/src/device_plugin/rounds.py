@@ -18,6 +18,9 @@ from gpu_core.devices.events import Answer, HealthMonitor, Probe, Watch, Watchin
 from gpu_core.devices.model import Fault, Gpu
 from gpu_core.errors import Ending
 from gpu_core.runtime.logs import get_logger
+from gpu_core.runtime.once import Once
+
+_EVENTLESS = "This GPU reports no events; it is asked from time to time only"
 
 
 class Rounds:
@@ -41,6 +44,7 @@ class Rounds:
         self._check = check
         self._clock = clock
         self._log = get_logger()
+        self._once = Once(self._log.info)
         # Guards what follows; where the book is told of an answer it is held, so that an answer to an event set that
         # has failed meanwhile can never count.
         self._condition = threading.Condition()
@@ -161,7 +165,9 @@ class Rounds:
                 return
             self._health.answered(gpu, answer)
         if answer.watching is not None and answer.watching.gpu is Watch.UNSUPPORTED:
-            self._log.info("This GPU reports no events; it is asked from time to time only", device=gpu.uuid)
+            self._once(_EVENTLESS, topic=gpu.uuid, say=partial(self._log.info, device=gpu.uuid))
+        elif answer.watching is not None:
+            self._once.over(gpu.uuid)
 
 
 def _late(fault: Fault, watch: bool) -> Answer:

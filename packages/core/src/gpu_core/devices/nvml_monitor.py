@@ -81,6 +81,9 @@ class NvmlMonitor:
         watching = None
         if watch or self._names.get(_address(handle)) != gpu.uuid:
             watching = Watching(gpu=self._watch(gpu, handle), mig=_lost_parts(gpu))
+            if watching.gpu is not Watch.WATCHED:
+                # It may be asked in vain for a while only, so the next round asks again.
+                self._names.pop(_address(handle), None)
         memory = attempt("DeviceGetMemoryInfo", pynvml.nvmlDeviceGetMemoryInfo, handle)
         fault = memory if isinstance(memory, Fault) and memory.code not in NOT_OFFERED else None
         return Answer(watching=watching, probe=Probe(fault=fault, recovery=_recovery(handle)))
@@ -90,7 +93,9 @@ class NvmlMonitor:
         supported = attempt("DeviceGetSupportedEventTypes", pynvml.nvmlDeviceGetSupportedEventTypes, handle)
         if isinstance(supported, Fault):
             return Watch.UNSUPPORTED if supported.code == "NOT_SUPPORTED" else supported
-        # Before the registration, since an event may come with it.
+        # Before the registration, since an event may come with it. A GPU that comes back has another handle.
+        for former in [known for known, uuid in tuple(self._names.items()) if uuid == gpu.uuid]:
+            self._names.pop(former, None)
         self._names[_address(handle)] = gpu.uuid
         wanted = supported & _WANTED
         if not wanted:
@@ -149,7 +154,8 @@ def _handle(uuid: str) -> Any:
 
 
 def _address(handle: Any) -> int:
-    return ctypes.cast(handle, ctypes.c_void_p).value or 0
+    # Casting it would tie the handle to itself, so that it could not be freed at once.
+    return ctypes.c_void_p.from_buffer(handle).value or 0
 
 
 def _lost_parts(gpu: Gpu) -> dict[str, Fault]:
