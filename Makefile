@@ -92,6 +92,7 @@ fuzz: .venv/.synced ## Search the property tests for much longer than `make test
 	HEALTH_HISTORIES=10000 $(PYTEST) --timeout 0 $(OPTIONS) tests/core/resources/test_health_stateful.py
 	CONFIG_MANAGER_SCHEDULES=200 $(PYTEST) $(OPTIONS) tests/config_manager/test_schedules.py
 	KUBELET_RESTARTS=1000 $(PYTEST) --timeout 0 $(OPTIONS) tests/device_plugin/test_churn.py
+	NVML_TRIALS=all NVML_HISTORIES=1000 $(PYTEST) --timeout 0 $(OPTIONS) $(wildcard tests/device_plugin/test_nvml_*.py)
 
 .PHONY: bench
 bench: .venv/.synced ## Measure start, memory and latency against a simulated node
