@@ -11,6 +11,7 @@ from device_plugin.operating import operation
 from device_plugin.standing import checks
 from fakes.patience import PATIENCE
 from fakes.running_plugin import RunningPlugin, run_plugin, topology
+from gpu_core.runtime.events import Reload
 from gpu_core.runtime.metrics import Metric
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.suite_metrics import STUCK_CALLS
@@ -152,6 +153,23 @@ def test_a_refused_reload_leaves_every_gpu_watched(kubelet: Kubelet) -> None:
         plugin.say("event 1 xid=79")
         wait_healthy(kubelet, set())
         assert len(first.health) == 14
+
+
+def test_nothing_is_healthy_while_the_driver_is_opened_anew_and_takes_long(kubelet: Kubelet) -> None:
+    config = "health: {probeInterval: 100ms, recoveryQuietTime: 1h}"
+    with run_plugin(kubelet, NODE, config=config) as plugin:
+        kubelet.log.wait_for(Listed)
+        plugin.say("hang Init * inf")
+        plugin.config_file.write_text(f"{config}\nflags: {{deviceDiscoveryStrategy: nvml}}", "utf-8")
+        plugin.events.put(Reload("a driver that is opened otherwise"))
+        wait_healthy(kubelet, set())
+        assert plugin.log.count("Nobody receives the driver's health events") == 1
+        assert not plugin.log.count("The NVIDIA driver does not start")
+        # It was the fault of no GPU, so none has to prove that it is well.
+        plugin.say("heal *")
+        wait_healthy(kubelet, set(UUIDS), after=kubelet.log.position)
+        plugin.say("event 5 xid=79")
+        wait_healthy(kubelet, set(UUIDS) - {UUIDS[5]})
 
 
 def test_a_gpu_that_left_the_bus_and_came_back_reports_its_events(kubelet: Kubelet) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import replace
 
 from device_plugin.health_loop import HealthLoop
@@ -21,6 +23,12 @@ _CATCH_UP = 2 * DEADLINE
 _LAST_ROUND = DEADLINE + 1.0
 """Seconds that a call into the driver has to return when we let go of it."""
 
+_LAST_LOOK = 1.0
+"""Seconds that it has when the program ends, and nothing is done to the driver any more."""
+
+_UNHEARD = DEADLINE
+"""Seconds in which nobody may wait for events, as while the driver is opened anew, before no GPU counts as watched."""
+
 
 class Hardware:
     """One thread uses it; any thread may ask what is stuck."""
@@ -32,6 +40,10 @@ class Hardware:
         self._log = get_logger()
         self._backend: Backend | None = None
         self._loop: HealthLoop | None = None
+        # Those that have been told to end, and that a call into the driver keeps.
+        self._left: tuple[HealthLoop, ...] = ()
+        self._health: NodeHealth | None = None
+        self._gap: threading.Timer | None = None
         self._opening: tuple[object, ...] = ()
         self._known: Inventory | None = None
         self._renumbered = False
@@ -66,29 +78,58 @@ class Hardware:
 
     def watch(self, health: NodeHealth, *, probe_interval: float) -> None:
         """See to it that every GPU that `health` knows is watched, from this moment on."""
+        self._end_gap()
         if self._backend is None or self._backend.platform is not Platform.NVML:
             return
         if self._loop is not None and not self._loop.running:
             self.unwatch()
+            self._end_gap()
         if self._loop is None:
             self._loop = HealthLoop(
                 self._backend, health, self._source.threads, probe_interval=probe_interval, counters=self._counters
             )
+            self._health = health
             self._loop.start()
         self._loop.probe_every(probe_interval)
         self._loop.catch_up(_CATCH_UP)
 
     def unwatch(self) -> bool:
-        """Stop watching; returns whether the driver let go."""
-        loop, self._loop = self._loop, None
-        return loop is None or loop.stop(_LAST_ROUND)
+        """Stop watching; returns whether the driver let go. Devices count as watched for a few seconds more."""
+        if self._loop is not None:
+            self._begin_gap()
+            self._left = (*self._left, self._loop)
+            self._loop = None
+        end = time.monotonic() + (_LAST_LOOK if self._source.threads.abandoned else _LAST_ROUND)
+        self._left = tuple(loop for loop in self._left if not loop.stop(max(0.0, end - time.monotonic())))
+        return not self._left
+
+    def stop(self) -> None:
+        """Let go of the driver for good."""
+        self.close()
+        self._end_gap()
+
+    def _begin_gap(self) -> None:
+        """Let the book know when this takes long: the driver may keep us from watching again."""
+        self._gap = threading.Timer(_UNHEARD, self._tell_gap)
+        self._gap.daemon = True
+        self._gap.start()
+
+    def _end_gap(self) -> None:
+        gap, self._gap = self._gap, None
+        if gap is not None:
+            gap.cancel()
+            # What it has begun to tell must not come after what those who watch from now on have to tell.
+            gap.join(DEADLINE)
+
+    def _tell_gap(self) -> None:
+        if self._health is not None and not self._source.threads.abandoned:
+            self._health.unwatched()
 
     def stuck(self) -> tuple[StuckCall, ...]:
         """Return the calls into the driver that have not returned in time; any thread may ask."""
-        calls = self._source.threads.stuck()
-        loop = self._loop
-        waiting = None if loop is None else loop.hanging
-        return calls if waiting is None else (*calls, waiting)
+        loop, left = self._loop, self._left
+        waits = (each.hanging for each in (*left, *(() if loop is None else (loop,))))
+        return (*self._source.threads.stuck(), *(wait for wait in waits if wait is not None))
 
     def close(self) -> None:
         """Let go of the driver. The next `read` opens it anew."""

@@ -134,6 +134,8 @@ class Node:
     def lose(self, error: HardwareError) -> None:
         """Take note that the driver does not answer: what is served is sick, and the driver will be opened anew."""
         fault = Fault(call=error.call, code=error.code) if isinstance(error, NvmlCallError) else _NO_DRIVER
+        # First, since letting go of a driver takes its time; and again, for what was told meanwhile.
+        self._health.blind(fault)
         self._hardware.close()
         self._health.blind(fault)
 
@@ -145,7 +147,7 @@ class Node:
         """Stop serving and let go of the driver."""
         self._plugins.stop()
         self._mps.stop()
-        self._hardware.close()
+        self._hardware.stop()
 
     def _book(self) -> HealthBook:
         return self._health.book

@@ -59,6 +59,11 @@ class NodeHealth:
         """Take note that no events are received."""
         self._apply(lambda book, now: book.after_monitor_failure(fault, now))
 
+    def unwatched(self) -> None:
+        """Take note that nobody waits for events any more, for no fault of theirs."""
+        if self._apply(lambda book, _: book.after_unwatched()):
+            self._log.warning("Nobody receives the driver's health events; no device is healthy until somebody does")
+
     def answered(self, gpu: Gpu, answer: Answer) -> None:
         """Take note of what a GPU said when it was asked."""
         self._apply(lambda book, now: book.after_answer(gpu.uuid, answer, now))
@@ -67,7 +72,8 @@ class NodeHealth:
         """Take note of which GPUs their MPS control daemons cannot share, each with the reason, and of no others."""
         self._apply(lambda book, now: book.after_daemons(reasons, now))
 
-    def _apply(self, step: Callable[[HealthBook, float], Changed]) -> None:
+    def _apply(self, step: Callable[[HealthBook, float], Changed]) -> bool:
+        """Replace the book, and tell what has changed; returns whether anything has."""
         with self._lock:
             before = self._book
             self._book, transitions = step(before, self._clock())
@@ -76,6 +82,7 @@ class NodeHealth:
             self._changed()
         for transition in transitions:
             self._tell(transition)
+        return changed
 
     def _tell(self, transition: Transition) -> None:
         word = "healthy" if transition.healthy else "unhealthy"

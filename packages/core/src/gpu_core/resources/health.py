@@ -99,6 +99,13 @@ class HealthBook:
         """Return the book after events could not be waited for: every GPU is sick until it is watched again."""
         return _unheard(replace(self, watched=frozenset()), [gpu.uuid for gpu in self.gpus], fault, now)
 
+    def after_unwatched(self) -> Changed:
+        """Return the book after nobody waits for events any more, for no fault of theirs.
+
+        No GPU is healthy until it is watched again, and each is then as it was, without quiet time.
+        """
+        return (replace(self, watched=frozenset()) if self.watched else self), ()
+
     def after_answer(self, uuid: str, answer: Answer, now: float) -> Changed:
         """Return the book after one GPU was asked, perhaps for its events too."""
         if answer.watching is None:
