@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import assert_never
 
 from fakes.nvml_matrix import NODES, Phase, Trial, victims
 from fakes.virtual_plugin import Picture, VirtualPlugin, virtual_plugin
+from fakes.virtual_threads import Thread
 from fakes.virtual_world import World
 from gpu_core.devices.simulated.commands import ALL
 from gpu_core.devices.simulated.node import SimulatedNode
 from gpu_core.devices.simulated.state import SimulatedState, Unit
 from gpu_core.devices.simulated.told_calls import Held, IsTarget, ToldCalls
+from gpu_core.errors import Ending
 
 CONFIG = """version: v1
 flags: {migStrategy: mixed, failOnInitError: false, plugin: {rescanInterval: 20s}}
@@ -72,8 +76,8 @@ class State(SimulatedState):
 class Outcome:
     """What the kubelet would have seen: in good order, at once, a while after, after an XID of the last GPU, healed.
 
-    `met` are the GPUs and MIG devices whose calls met what they were told, with None for a call of no GPU. `stop` are
-    the seconds that stopping took.
+    `took` are the seconds until the plugin was through with the start, scan or reload, `stop` those that stopping took.
+    `met` are the GPUs and MIG devices whose calls met what they were told, with None for a call of no GPU.
     """
 
     before: Picture
@@ -86,6 +90,7 @@ class Outcome:
     refused: frozenset[str]
     met: frozenset[str | None]
     errors: tuple[str, ...]
+    took: float
     stuck: tuple[str, ...]
     stop: float
     log: str
@@ -101,10 +106,12 @@ def run(trial: Trial, seed: int = 0) -> Outcome:
         ) as plugin,
     ):
         pictures: list[Picture] = []
+        times: list[float] = []
         refused: set[str] = set()
         try:
             for _ in _course(plugin, trial):
                 pictures.append(plugin.offered.picture())
+                times.append(world.now)
                 healthy = [device for device, is_healthy in pictures[-1].items() if is_healthy]
                 refused |= {device for device in healthy if not plugin.offered.allocate(device)}
             began = world.now
@@ -126,6 +133,7 @@ def run(trial: Trial, seed: int = 0) -> Outcome:
             refused=frozenset(refused),
             met=met,
             errors=(*map(repr, world.failures), *(line["event"] for line in plugin.lines() if "exception" in line)),
+            took=times[1] - times[0],
             stuck=world.unfinished(),
             stop=stop,
             log=plugin.log.getvalue(),
@@ -145,27 +153,67 @@ def called(node: str, phase: Phase) -> frozenset[str]:
         return frozenset(plugin.state.told.calls)
 
 
+def end(trial: Trial, seed: int = 0) -> tuple[float, tuple[str, ...]]:
+    """Tell the program to end while a call fails; return how many seconds that took, and errors."""
+    world, moment, node = World(seed), random.Random(seed).uniform(0, 12), NODES[trial.node]
+    told: list[float] = []
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        virtual_plugin(world, Path(directory), CONFIG, make_state=lambda: State(node, trial.call)) as plugin,
+    ):
+
+        def signal() -> None:
+            world.sleep(moment)
+            told.append(world.now)
+            plugin.threads.abandon()
+
+        try:
+            if trial.phase is not Phase.START:
+                plugin.start()
+                plugin.run(2)
+            Thread(world, target=signal).start()
+            _begin(plugin, trial)
+            while not told:
+                plugin.run(0.05)
+        except Ending:
+            pass
+        plugin.app.stop()
+        took = world.now - told[0]
+        plugin.say("heal *")
+        world.sleep(10)
+        errors = (*map(repr, world.failures), *world.unfinished())
+        return took, errors
+
+
+def _begin(plugin: VirtualPlugin[State], trial: Trial) -> None:
+    """Let the call fail, and its phase begin."""
+    plugin.say(trial.line)
+    match trial.phase:
+        case Phase.START:
+            plugin.start()
+        case Phase.SCAN:
+            plugin.rescan()
+        case Phase.RELOAD:
+            plugin.reload(OTHER_CONFIG)
+        case Phase.REOPEN:
+            plugin.say("fail DeviceGetCount * UNKNOWN count=1")
+            plugin.rescan()
+        case Phase.REWATCH:
+            plugin.say("fail EventSetWait * UNKNOWN count=1")
+        case Phase.ROUND:
+            pass
+        case _:
+            assert_never(trial.phase)
+
+
 def _course(plugin: VirtualPlugin[State], trial: Trial) -> Iterator[None]:
     """Let a trial take its course; at each stop the picture is taken."""
     last = len(NODES[trial.node].gpus) - 1
-    if trial.phase is Phase.START:
-        yield
-        plugin.say(trial.line)
-        plugin.start()
-    else:
+    if trial.phase is not Phase.START:
         plugin.start()
         plugin.run(2)
-        yield
-        plugin.say(trial.line)
-        if trial.phase is Phase.SCAN:
-            plugin.rescan()
-        elif trial.phase is Phase.RELOAD:
-            plugin.reload(OTHER_CONFIG)
-        elif trial.phase is Phase.REOPEN:
-            plugin.say("fail DeviceGetCount * UNKNOWN count=1")
-            plugin.rescan()
-        elif trial.phase is Phase.REWATCH:
-            plugin.say("fail EventSetWait * UNKNOWN count=1")
+    yield
+    _begin(plugin, trial)
     yield
     plugin.run(12)
     yield

@@ -96,6 +96,7 @@ class VirtualPlugin(Generic[S]):
     world: World
     state: S
     app: App
+    threads: DriverThreads
     config_file: Path
     offers: list[Offered]
     log: io.StringIO = field(repr=False)
@@ -173,4 +174,6 @@ def virtual_plugin(
             mps=MpsRoot(str(directory / "mps")),
         )
         app = App(load(DEVICE_PLUGIN, argv, {}), source, places, counters=Counters(), clock=world.monotonic)
-        yield VirtualPlugin(world=world, state=state, app=app, config_file=config_file, offers=offers, log=log)
+        yield VirtualPlugin(
+            world=world, state=state, app=app, threads=threads, config_file=config_file, offers=offers, log=log
+        )

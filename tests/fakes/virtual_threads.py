@@ -26,6 +26,7 @@ def living_in(world: World, *packages: str) -> Iterator[None]:
             Condition=partial(Condition, world),
             Event=lambda: Event(world),
             Thread=partial(Thread, world),
+            Timer=partial(Timer, world),
         ),
         "time": _module(time, monotonic=world.monotonic, sleep=world.sleep),
     }
@@ -184,3 +185,21 @@ class Thread:
         end = math.inf if timeout is None else self.world.now + timeout
         while self.is_alive() and self.world.now < end:
             self.world.wait(end, self.fiber.joiners)
+
+
+class Timer(Thread):
+    """A thread that does something after a time, unless that is called off."""
+
+    def __init__(self, world: World, interval: float, function: Callable[[], object]) -> None:
+        super().__init__(world, target=self._run)
+        self.daemon = False
+        self._interval, self._function = interval, function
+        self._off = Event(world)
+
+    def cancel(self) -> None:
+        """Call it off."""
+        self._off.set()
+
+    def _run(self) -> None:
+        if not self._off.wait(self._interval):
+            self._function()

@@ -57,6 +57,10 @@ class Hardware:
         backend, before = self._open(config), self._known
         if before is not None:
             inventory = keep_known(before, backend.read(), renumbered=self._renumbered)
+            if _parts(before) - _parts(inventory):
+                # What a driver says of a place without a MIG device, it also says when it fails to find one; so a
+                # single such answer takes no device away from its container.
+                inventory = keep_known(before, backend.read(), renumbered=self._renumbered)
             inventory = replace(inventory, links=before.links)
         if before is None or _seen(before) != _seen(inventory):
             inventory = keep_known(before, backend.read(links=True), renumbered=self._renumbered)
@@ -152,3 +156,8 @@ def _opening(config: Config) -> tuple[object, ...]:
 def _seen(inventory: Inventory) -> tuple[tuple[str, bool], ...]:
     """Return which GPUs there are, and which of them can be read: of one that cannot, the links are not known."""
     return tuple((gpu.uuid, gpu.usable) for gpu in inventory.gpus)
+
+
+def _parts(inventory: Inventory) -> frozenset[str]:
+    """Return the MIG devices that there are."""
+    return frozenset(mig.uuid for gpu in inventory.gpus for mig in gpu.mig_devices)
