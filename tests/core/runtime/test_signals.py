@@ -132,6 +132,26 @@ def test_an_end_that_hangs_is_cut_short_and_says_where(hangs: str) -> None:
     assert line["hangs_in"].startswith("Condition.wait, ")
 
 
+def test_the_last_words_come_behind_what_was_logged_before() -> None:
+    number = 100
+    done = run(f"""
+from gpu_core.runtime.logs import get_logger
+from gpu_core.runtime.outlet import nobody_waits_for
+with nobody_waits_for("stderr"):
+    configure(json=True)
+    with signals_to(events, {SOON}):
+        threads = [threading.Thread(target=get_logger().info, args=(str(number),)) for number in range({number})]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+        threading.Event().wait()
+""")
+    lines = [json.loads(line)["event"] for line in done.stderr.splitlines()]
+    assert (done.returncode, len(lines), lines[-1][:18]) == (1, number + 1, "The end takes long")
+
+
 def test_a_log_that_nobody_reads_does_not_keep_the_end() -> None:
     reader, writer = os.pipe()
     program = f"""

@@ -37,12 +37,17 @@ def leave_late(seconds: float) -> NoReturn:
     """End the process now, whatever its threads do: it was to end within so many seconds, and has not."""
 
     def tell() -> None:
-        from gpu_core.runtime.logs import get_logger  # noqa: PLC0415  costs more than everything else here
+        # What is imported here costs more than all else that ends a program.
+        from gpu_core.runtime.logs import get_logger  # noqa: PLC0415
+        from gpu_core.runtime.outlet import outlet_of  # noqa: PLC0415
 
         get_logger().error(
             f"The end takes longer than {seconds:g} s and is cut short; the next start clears up what is left behind.",
             hangs_in=_main_thread(),
         )
+        outlet = outlet_of(sys.stderr)
+        if outlet is not None:
+            outlet.end(_TELLING)
 
     # From a thread of its own: to write may take for ever, and may be what has hung all the time.
     teller = threading.Thread(target=tell, name="last-words", daemon=True)
