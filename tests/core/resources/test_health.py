@@ -121,6 +121,8 @@ def test_a_device_with_two_ailments_needs_both_to_go() -> None:
     book, transitions = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=WELL), 3)
     assert (sick(book, TWO), transitions) == (["GPU-0"], ())
     book, transitions = book.after_inventory(TWO, 4)
+    assert (sick(book, TWO), transitions) == (["GPU-0"], ())
+    book, transitions = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=WELL), 5)
     assert (sick(book, TWO), [change.healthy for change in transitions]) == ([], [True])
 
 
@@ -184,3 +186,12 @@ def test_a_device_is_not_healthy_before_its_node_was_read() -> None:
 
 def test_a_device_that_never_was_sick_is_healthy_since_the_start() -> None:
     assert book_of(TWO).state(FIRST) == DeviceHealth(healthy=True, reason="it was in order from the start", since=0)
+
+
+def test_an_answer_from_before_a_gpu_was_lost_does_not_make_it_watched() -> None:
+    lost = node_of(whole_gpu(0, faults=(LOST,)), whole_gpu(1))
+    book, _ = book_of(TWO).after_inventory(lost, 1)
+    # It was asked for its events before it left the driver, which then forgot that.
+    book, _ = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=WELL), 2)
+    book, _ = book.after_inventory(TWO, 3)
+    assert (book.watched, sick(book, TWO)) == (frozenset({"GPU-1"}), ["GPU-0"])

@@ -93,7 +93,7 @@ class Model:
                 self.wrong[uuid].discard("unreadable")
 
     def watch(self, gpu: Gpu, watching: Watching) -> None:
-        if not self.checks:
+        if not self.checks or gpu.lost:
             return
         if isinstance(watching.gpu, Fault):
             self.deaf([gpu])

@@ -122,6 +122,9 @@ class HealthBook:
         gpu = self._gpu(uuid)
         if not self.rules.checks or gpu is None:
             return self, ()
+        if gpu.lost:
+            # The answer is older than its loss, with which the driver forgot that anybody asked.
+            return self, ()
         if isinstance(watching.gpu, Fault):
             return _unheard(_unwatched(self, gpu), [uuid], watching.gpu, now)
         book = replace(self, watched=self.watched.union(_units(gpu)).difference(watching.mig))
