@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
 from device_plugin.metrics import TRANSITIONS
@@ -32,6 +33,9 @@ class NodeHealth:
     ) -> None:
         self._lock = threading.Lock()
         self._clock = clock
+        self._untold: deque[Transition] = deque()
+        # Whoever has it tells what has changed. Nobody waits for it, least of all the thread that waits for events.
+        self._telling = threading.Lock()
         self._book = HealthBook(rules=rules, started=clock())
         self._changed = changed
         self._counters = counters
@@ -77,12 +81,21 @@ class NodeHealth:
         with self._lock:
             before = self._book
             self._book, transitions = step(before, self._clock())
+            self._untold.extend(transitions)
             changed = self._book is not before
         if changed:
             self._changed()
-        for transition in transitions:
-            self._tell(transition)
+        self._tell_all()
         return changed
+
+    def _tell_all(self) -> None:
+        """Tell transitions in the order in which they came about; whoever is at it tells those of others too."""
+        while self._untold and self._telling.acquire(blocking=False):
+            try:
+                while self._untold:
+                    self._tell(self._untold.popleft())
+            finally:
+                self._telling.release()
 
     def _tell(self, transition: Transition) -> None:
         word = "healthy" if transition.healthy else "unhealthy"
