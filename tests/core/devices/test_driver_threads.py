@@ -133,3 +133,20 @@ def test_stuck_calls_are_counted_by_function() -> None:
 )
 def test_a_fault_says_which_call_did_not_return(fault: Fault, text: str) -> None:
     assert str(fault) == text
+
+
+def test_a_job_for_which_the_machine_has_no_thread_is_late_and_the_others_are_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start, refused = threading.Thread.start, [True]
+
+    def refuse_once(thread: threading.Thread) -> None:
+        if refused:
+            refused.clear()
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse_once)
+    threads = DriverThreads()
+    assert dict(threads.each({1: lambda: "one", 2: lambda: "two"})) == {1: Fault(call="", code="NO_ANSWER"), 2: "two"}
+    assert threads.stuck() == ()

@@ -140,7 +140,11 @@ class DriverThreads:
         """Begin the next job in a thread, which goes on with the others when it is done."""
         job = waiting.popleft()
         job.began = now
-        threading.Thread(target=self._work, args=(job, waiting), name="driver", daemon=True).start()
+        try:
+            threading.Thread(target=self._work, args=(job, waiting), name="driver", daemon=True).start()
+        except RuntimeError:
+            # The machine has no thread left for us, which concerns this job and no other.
+            job.given_up = True
 
     def _work(self, job: _Job[K, T], waiting: deque[_Job[K, T]]) -> None:
         while True:
