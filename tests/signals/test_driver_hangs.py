@@ -33,13 +33,14 @@ def hanging(node: Bench, events: Path, line: str) -> Bench:
 def test_sigterm_ends_a_program_that_waits_for_its_driver(program: str, line: str, socket_dir: Path) -> None:
     with bench(program, socket_dir) as node:
         process = hanging(node, socket_dir / "events", line).start()
-        end = time.monotonic() + PATIENCE
+        # Until it is in the driver, or has got past it; nothing is logged by one that waits for its driver to start.
+        end = time.monotonic() + 2.0
         while not (node.log.exists() and node.log.read_text("utf-8")) and time.monotonic() < end:
             time.sleep(0.01)
         time.sleep(0.3)
         process.terminate()
-        # A program that found no driver in time may have ended before, by itself.
-        assert process.wait(PATIENCE) in ((0, 1) if "Init" in line or "Count" in line else (0,))
+        # One that found no driver in time may have ended before, by itself.
+        assert process.wait(PATIENCE) in ((0, 1) if "Count" in line else (0,))
         log = node.log.read_text("utf-8")
         assert "Traceback" not in log
         assert "takes longer" not in log
