@@ -21,6 +21,9 @@ HISTORIES = int(os.environ.get("NVML_HISTORIES", "20"))
 
 STEPS = 12
 LAYOUTS = ("1g.5gb x7", "3g.20gb 2g.10gb 1g.5gb", "2g.10gb x3", "", "off", "7g.40gb")
+PROBE = 6.0
+"""Seconds in which every GPU was asked."""
+
 LONGEST = 150.0
 """Seconds until all is well: the driver may just have been given up for a minute."""
 
@@ -81,16 +84,18 @@ def test_whatever_happened_all_is_well_once_the_driver_is(seed: int, tmp_path: P
             history.step()
         history.say("heal *")
         history.say("add *")
+        # A GPU that left and came back between two probes is watched again after the next one.
+        plugin.run(PROBE)
         end = world.now + LONGEST
         while plugin.offered.picture() != dict.fromkeys(history.present(), True) and world.now < end:
             plugin.run(5)
-        well = plugin.offered.picture()
+        well, present = plugin.offered.picture(), history.present()
         plugin.say("event * xid=79")
         plugin.run(1)
         unheard = sum(plugin.offered.picture().values())
         plugin.app.stop()
         world.sleep(5)
         told = "\n".join(history.steps)
-        assert (well, unheard) == (dict.fromkeys(history.present(), True), 0), f"{told}\n{plugin.log.getvalue()}"
+        assert (well, unheard) == (dict.fromkeys(present, True), 0), f"{told}\n{plugin.log.getvalue()}"
         assert (world.failures, world.unfinished()) == ([], ()), told
         assert [line for line in plugin.lines() if "exception" in line] == []

@@ -161,11 +161,11 @@ def virtual_plugin(
         stack.callback(world.close)
         configure(json=True, stream=log)
         state = make_state()
-        files = SimulatedFiles(state.node)
+        library, files = SimulatedLibrary(state), SimulatedFiles(state.node)
         threads = DriverThreads(clock=world.monotonic)
 
         def opened(_config: Config) -> Backend:
-            return NvmlBackend(SimulatedLibrary(state), files, Platform.NVML, threads)
+            return NvmlBackend(library, files, Platform.NVML, threads)
 
         source = NodeSource(open=opened, exists=frozenset(CONTROL_NODES).__contains__, simulated=True, threads=threads)
         places = Places(

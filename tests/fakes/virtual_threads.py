@@ -116,7 +116,7 @@ class Condition:
         depth, self.lock.depth = self.lock.depth, 1
         self.lock.release()
         try:
-            return self.world.wait(math.inf if timeout is None else self.world.now + timeout, self.queue)
+            return self.world.wait(math.inf if timeout is None else self.world.after(timeout), self.queue)
         finally:
             if not self.world.over:
                 self.lock.acquire()

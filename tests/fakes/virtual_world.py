@@ -20,6 +20,9 @@ _GIVEN_UP = 60.0
 """Real seconds after which a thread that should have ended by itself is left alone."""
 
 
+_TICK = 1e-6
+"""Seconds that any wait takes at least."""
+
 _MOST_TURNS = 100_000
 """How often threads may go on one after the other before time has to pass."""
 
@@ -90,7 +93,11 @@ class World:
 
     def sleep(self, seconds: float) -> None:
         """Let time pass, for others too."""
-        self.wait(self.now + max(0.0, seconds))
+        self.wait(self.after(seconds))
+
+    def after(self, seconds: float) -> float:
+        """Return when so many seconds will have passed; a wait for no time takes some too."""
+        return self.now + max(seconds, _TICK)
 
     def unfinished(self) -> tuple[str, ...]:
         """Return the names of all threads, other than this one, that have not ended."""
