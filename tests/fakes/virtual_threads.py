@@ -71,9 +71,11 @@ class Lock:
         self.depth = 0
         self.queue: list[Fiber] = []
 
-    def acquire(self) -> bool:
+    def acquire(self, *, blocking: bool = True) -> bool:
         self.world.pause()
         me = self.world.mine()
+        if not blocking and self.owner is not None and not (self.again and self.owner is me):
+            return False
         while self.owner is not None and not (self.again and self.owner is me):
             self.world.wait(math.inf, self.queue)
         self.owner = me
