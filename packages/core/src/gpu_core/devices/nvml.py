@@ -57,7 +57,7 @@ class NvmlBackend:
     def read(self, *, links: bool = False) -> Inventory:
         """Read every GPU now. Raises NvmlCallError when not even their number can be had."""
         minors = self._files.mig_minors()
-        count = self._threads.run("count", lambda: attempt("DeviceGetCount", pynvml.nvmlDeviceGetCount))
+        count = self._count()
         if isinstance(count, Fault):
             raise NvmlCallError(f"{count}.", call=count.call, code=count.code)
         jobs = {("read", index): partial(self._read_gpu, index, minors or {}) for index in range(count)}
@@ -80,7 +80,7 @@ class NvmlBackend:
 
     def names(self) -> tuple[str, ...] | None:
         """Return the product names alone; None when one of them cannot be had."""
-        count = self._threads.run("count", lambda: attempt("DeviceGetCount", pynvml.nvmlDeviceGetCount))
+        count = self._count()
         if isinstance(count, Fault):
             return ()
         names = dict(self._threads.each({("name", index): partial(_name, index) for index in range(count)}))
@@ -109,6 +109,9 @@ class NvmlBackend:
             return UnreadableGpu(index=index, fault=handle), None
         own_node = self._platform is not Platform.WSL
         return read_gpu(index, handle, self._files, minors, own_node=own_node), handle
+
+    def _count(self) -> int | Fault:
+        return self._threads.run("count", lambda: attempt("DeviceGetCount", pynvml.nvmlDeviceGetCount))
 
     def _versions(self) -> tuple[str | Fault, int | Fault]:
         """Return the versions of the driver and of CUDA."""
