@@ -15,8 +15,8 @@ from pathlib import Path
 from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ROOT / "packages/device-plugin/src"
-PACKAGE = "device_plugin/_pb"
+SOURCES = ROOT / "packages/kubelet/src"
+PACKAGE = "gpu_kubelet/_pb"
 PROTOS = ("protos/deviceplugin/v1beta1/deviceplugin.proto", "protos/podresources/v1/podresources.proto")
 
 

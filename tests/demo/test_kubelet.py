@@ -7,7 +7,6 @@ from pathlib import Path
 import grpc
 import pytest
 
-from device_plugin._pb import deviceplugin_pb2 as pb
 from fakes.plugin_server import PluginServer, device
 from gpu_demo.kubelet import (
     Behaviour,
@@ -27,6 +26,7 @@ from gpu_demo.kubelet import (
     StreamEnded,
     StreamOpened,
 )
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
 
 GPU = "example.com/gpu"
 

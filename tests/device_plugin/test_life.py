@@ -10,8 +10,6 @@ from pathlib import Path
 import grpc
 import pytest
 
-from device_plugin._pb import deviceplugin_pb2 as pb
-from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from device_plugin.messages import ONLOOKER
 from device_plugin.metrics import REGISTERED, REGISTRATION_FAILURES, REGISTRATIONS
 from device_plugin.registration import Pace, Pause
@@ -20,6 +18,8 @@ from fakes.plugin_answers import golden, options, status
 from fakes.running_plugin import run_plugin
 from gpu_core.errors import KubeletError
 from gpu_demo.kubelet import Behaviour, Kubelet, Listed, Refused, Registered, Registers, StreamEnded, StreamOpened
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
+from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
 
 GPU = "nvidia.com/gpu"
 LIFE = {case["id"]: case["expect"] for case in golden("life-cycle")}

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_plugin._pb import deviceplugin_pb2 as pb
 from device_plugin.listing import ListedDevice
 from device_plugin.messages import list_message
 from device_plugin.metrics import CONFIG_REFUSED
@@ -19,6 +18,7 @@ from fakes.running_plugin import run_plugin, topology
 from gpu_core.errors import ResourceError
 from gpu_core.resources.list_size import LARGEST_LIST, Row, list_bytes, most_replicas
 from gpu_demo.kubelet import Kubelet, Listed
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
 
 GPU = "nvidia.com/gpu"
 A100 = [gpu.uuid for gpu in topology("a100x4-pcie").gpus]

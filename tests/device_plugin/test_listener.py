@@ -9,18 +9,18 @@ from pathlib import Path
 import grpc
 import pytest
 
-from device_plugin._pb import deviceplugin_pb2 as pb
-from device_plugin._pb import deviceplugin_pb2_grpc as rpc
-from device_plugin.listener import Listener
+from device_plugin.servicer import plugin_listener
 from fakes.plugin_server import PluginServer
 from fakes.stuck_plugin import Stuck
 from gpu_core.errors import KubeletError
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
+from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
 
 
 def test_the_kernel_says_why_a_socket_cannot_be_made(socket_dir: Path) -> None:
     path = socket_dir / "missing" / "a.sock"
     with PluginServer(socket_dir) as servicer, pytest.raises(KubeletError) as refused:
-        Listener(path, servicer).open()
+        plugin_listener(path, servicer).open()
     assert str(refused.value) == (
         f"The socket {path} cannot be made: No such file or directory. "
         "Mount the kubelet's device plugin directory there, writable."
@@ -29,7 +29,7 @@ def test_the_kernel_says_why_a_socket_cannot_be_made(socket_dir: Path) -> None:
 
 def test_a_call_that_is_stuck_is_left_when_its_time_is_over(socket_dir: Path) -> None:
     path, servicer = socket_dir / "a.sock", Stuck()
-    listener = Listener(path, servicer)
+    listener = plugin_listener(path, servicer)
     listener.open()
     with grpc.insecure_channel(f"unix:{path}") as channel:
         call = rpc.DevicePluginStub(channel).Allocate.future(pb.AllocateRequest())
@@ -46,12 +46,12 @@ import sys
 from pathlib import Path
 import grpc
 sys.path.insert(0, sys.argv[2])
-from device_plugin._pb import deviceplugin_pb2 as pb
-from device_plugin._pb import deviceplugin_pb2_grpc as rpc
-from device_plugin.listener import Listener
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
+from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
+from device_plugin.servicer import plugin_listener
 from fakes.stuck_plugin import Stuck
 path, servicer = Path(sys.argv[1]), Stuck()
-listener = Listener(path, servicer)
+listener = plugin_listener(path, servicer)
 listener.open()
 channel = grpc.insecure_channel(f"unix:{path}")
 call = rpc.DevicePluginStub(channel).Allocate.future(pb.AllocateRequest())

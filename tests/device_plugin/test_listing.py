@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from device_plugin._pb import deviceplugin_pb2 as pb
 from device_plugin.edits import DeviceNode, Edits, Mount
 from device_plugin.listing import ListedDevice, listing
 from device_plugin.messages import container_message, list_message, registration_message
@@ -14,6 +13,7 @@ from gpu_core.devices.model import Fault, Gpu, Inventory, Platform
 from gpu_core.resources.health import HealthBook, HealthRules
 from gpu_core.resources.model import Device, Resource
 from gpu_core.resources.xids import XidPolicy
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
 
 RULES = HealthRules(xids=XidPolicy(), recovery=RecoveryMode.DRIVER, quiet=60.0, checks=True)
 

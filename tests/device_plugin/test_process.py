@@ -14,13 +14,13 @@ from pathlib import Path
 import grpc
 import pytest
 
-from device_plugin._pb import deviceplugin_pb2 as pb
-from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from fakes.patience import PATIENCE
 from fakes.plugin_process import process
 from fakes.running_plugin import run_plugin
 from gpu_core.runtime.events import Reload, Rescan
 from gpu_demo.kubelet import Kubelet, Listed, Registered
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
+from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
 
 NODE = "--simulated-node=a100x4-pcie"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from device_plugin.registration import OpenStream, Pace, Phase, Registration, Seen
-from device_plugin.sockets import SocketFile
+from gpu_kubelet.sockets import SocketFile
 
 PACE = Pace()
 LOOK, SETTLE, STEADY = PACE.look, PACE.settle, PACE.steady

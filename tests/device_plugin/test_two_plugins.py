@@ -13,12 +13,12 @@ import pytest
 
 from device_plugin.metrics import REGISTERED
 from device_plugin.registration import Pace
-from device_plugin.sockets import socket_at
 from fakes.plugin_process import process
 from fakes.plugin_server import PluginServer, device
 from fakes.running_plugin import RunningPlugin, run_plugin
 from gpu_core.runtime.probes import Check
 from gpu_demo.kubelet import Kubelet, Listed, Registered, StreamEnded
+from gpu_kubelet.sockets import socket_at
 
 GPU = "nvidia.com/gpu"
 SOCKET = "nvidia-gpu.sock"

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from device_plugin.workers import Workers
+from gpu_kubelet.workers import Workers
 
 
 def test_work_is_done_at_the_same_time_up_to_the_most_and_then_in_turn() -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from device_plugin.doctor.scene import Driver, Scene
-from device_plugin.sockets import accepts
 from fakes.driver_root import debian, link, put
 from gpu_core.config.load import load
 from gpu_core.config.programs import DEVICE_PLUGIN
@@ -21,6 +20,7 @@ from gpu_core.devices.simulated.files import load_node
 from gpu_core.errors import ConfigError, ProcessError, SuiteError
 from gpu_core.runtime.process import Completed
 from gpu_core.runtime.roots import Roots
+from gpu_kubelet.sockets import accepts
 
 KUBELET = "var/lib/kubelet/device-plugins/kubelet.sock"
 PODS = "var/lib/kubelet/pod-resources/kubelet.sock"

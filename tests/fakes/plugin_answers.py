@@ -9,8 +9,8 @@ from typing import Any
 
 import grpc
 
-from device_plugin._pb import deviceplugin_pb2 as pb
 from gpu_demo.kubelet import Kubelet, ListedDevice, Options, Registered
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "plugin"
 

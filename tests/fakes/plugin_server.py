@@ -12,9 +12,9 @@ from typing import Self
 
 import grpc
 
-from device_plugin._pb import deviceplugin_pb2 as pb
-from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from fakes.patience import PATIENCE
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
+from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
 
 
 def device(id_: str, health: str = "Healthy", numa_node: int | None = None) -> pb.Device:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import grpc
 
-from device_plugin._pb import podresources_pb2 as pb
-from device_plugin._pb import podresources_pb2_grpc as rpc
+from gpu_kubelet._pb import podresources_pb2 as pb
+from gpu_kubelet._pb import podresources_pb2_grpc as rpc
 
 
 class PodResources(rpc.PodResourcesListerServicer):

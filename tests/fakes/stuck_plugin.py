@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import grpc
 
-from device_plugin._pb import deviceplugin_pb2 as pb
-from device_plugin._pb import deviceplugin_pb2_grpc as rpc
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
+from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
 
 
 class Stuck(rpc.DevicePluginServicer):

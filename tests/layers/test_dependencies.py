@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from layers.tree import PACKAGES, ROOT, modules, tops
 
 # Needed without an import in code that a person wrote: by generated code, and for the programs that are started.
-UNSEEN = {"device_plugin": {"protobuf"}, "gpu_demo": {"gpu-feature-discovery"}}
+UNSEEN = {"gpu_kubelet": {"protobuf"}, "gpu_demo": {"gpu-feature-discovery", "nvidia-device-plugin"}}
 
 
 def project(package: str) -> dict[str, Any]:

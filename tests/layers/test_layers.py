@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layers.edges import BARE_READERS, EDGES
-from layers.tree import CLUSTER, CORE, DEMO, PACKAGES, PROGRAMS, calls, imports, modules, tops
+from layers.tree import CLUSTER, CORE, DEMO, KUBELET, PACKAGES, PROGRAMS, calls, imports, modules, tops
 
 # What a pure module has no business with: the system, other threads and processes, the network, the clock, the driver.
 WORLD = frozenset(
@@ -50,7 +50,12 @@ def test_core_stands_alone(module: str) -> None:
 
 @pytest.mark.parametrize("module", [name for name in SHIPPED if package(name) == CLUSTER])
 def test_access_to_the_cluster_knows_no_program(module: str) -> None:
-    assert sorted(tops(modules()[module]) & (PROGRAMS | {DEMO})) == []
+    assert sorted(tops(modules()[module]) & (PROGRAMS | {KUBELET, DEMO})) == []
+
+
+@pytest.mark.parametrize("module", [name for name in SHIPPED if package(name) == KUBELET])
+def test_the_kubelets_side_knows_no_program_and_no_cluster(module: str) -> None:
+    assert sorted(tops(modules()[module]) & (PROGRAMS | {CLUSTER, DEMO})) == []
 
 
 @pytest.mark.parametrize("module", [name for name in SHIPPED if package(name) in PROGRAMS])

@@ -12,9 +12,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 CORE = "gpu_core"
 CLUSTER = "gpu_cluster"
+KUBELET = "gpu_kubelet"
 DEMO = "gpu_demo"
 PROGRAMS = frozenset({"device_plugin", "gpu_feature_discovery", "config_manager", "mps_control_daemon"})
-PACKAGES = PROGRAMS | {CORE, CLUSTER, DEMO}
+PACKAGES = PROGRAMS | {CORE, CLUSTER, KUBELET, DEMO}
 
 
 @cache

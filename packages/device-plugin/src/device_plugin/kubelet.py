@@ -8,10 +8,10 @@ from pathlib import Path
 
 import grpc
 
-from device_plugin._pb import deviceplugin_pb2 as pb
-from device_plugin._pb import deviceplugin_pb2_grpc as rpc
-from device_plugin.listener import CHANNEL_OPTIONS
 from device_plugin.messages import VERSION, registration_message
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
+from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
+from gpu_kubelet.channel import dial
 
 TIMEOUT = 5.0
 """Seconds that the kubelet has to answer."""
@@ -36,7 +36,7 @@ class KubeletClient:
 
     def register(self, *, endpoint: str, resource: str) -> Refusal | None:
         """Register a resource; return why it failed, None when the kubelet accepted."""
-        with grpc.insecure_channel(f"unix:{self.socket}", options=CHANNEL_OPTIONS) as channel:
+        with dial(self.socket) as channel:
             request = registration_message(endpoint=endpoint, resource=resource)
             with self._lock:
                 if self._closed:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from device_plugin._pb import deviceplugin_pb2 as pb
 from device_plugin.edits import Edits
 from device_plugin.listing import ListedDevice
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
 
 VERSION = "v1beta1"
 """The version of the API."""

@@ -8,17 +8,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from device_plugin.kubelet import KubeletClient
-from device_plugin.listener import LAST_CALLS, Listener, Place, answers_as_plugin
 from device_plugin.metrics import REGISTERED_AT, REGISTRATION_FAILURES, REGISTRATIONS
 from device_plugin.registration import Pace, Phase, Registration, Seen
-from device_plugin.sockets import Server, accepts, server_at, socket_at
+from device_plugin.servicer import answer_as_plugin, plugin_listener
 from device_plugin.streams import Streams
 from gpu_core.errors import KubeletError
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.probes import Check
+from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
+from gpu_kubelet.listener import LAST_CALLS, Listener, Place, answered
+from gpu_kubelet.sockets import Server, accepts, server_at, socket_at
 
 _CONNECT_TIMEOUT = 1.0
 _FIRST_PAUSE = 0.5
@@ -173,7 +174,7 @@ class Registrar:
         obstacle = self._ready()
         if obstacle is not None:
             return obstacle
-        listener = Listener(self._address.socket, self._servicer)
+        listener = plugin_listener(self._address.socket, self._servicer)
         try:
             listener.open()
         except KubeletError as error:
@@ -257,7 +258,7 @@ class Registrar:
 def _described(other: Server, path: Path) -> str:
     if other.pid is not None:
         return f"process {other.pid} ({other.name})" if other.name else f"process {other.pid}"
-    if answers_as_plugin(path, _CONNECT_TIMEOUT):
+    if answered(path, answer_as_plugin, _CONNECT_TIMEOUT):
         return "a device plugin in another container"
     return "one in another container that does not answer as a device plugin"
 

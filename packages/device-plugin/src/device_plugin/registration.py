@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from device_plugin.sockets import SocketFile
+from gpu_kubelet.sockets import SocketFile
 
 # Powers of two beyond this would change nothing.
 _DOUBLINGS = 16

@@ -9,13 +9,13 @@ from typing import Any
 
 import grpc
 
-from device_plugin._pb import deviceplugin_pb2 as pb
-from device_plugin._pb import deviceplugin_pb2_grpc as rpc
-from device_plugin.listener import CHANNEL_OPTIONS
 from device_plugin.messages import ONLOOKER
-from device_plugin.sockets import accepts
 from gpu_core.errors import KubeletError
 from gpu_core.runtime.addresses import Address
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
+from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
+from gpu_kubelet.channel import dial
+from gpu_kubelet.sockets import accepts
 
 _TIMEOUT = 5.0
 _CONNECT = 1.0
@@ -49,7 +49,7 @@ def over_sockets(directory: Path) -> dict[str, Any]:
 
 
 def _listed(socket: Path) -> dict[str, Any]:
-    with grpc.insecure_channel(f"unix:{socket}", options=CHANNEL_OPTIONS) as channel:
+    with dial(socket) as channel:
         stream = rpc.DevicePluginStub(channel).ListAndWatch(pb.Empty(), timeout=_TIMEOUT, metadata=(ONLOOKER,))
         try:
             devices = list(next(iter(stream)).devices)

@@ -8,23 +8,25 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 import grpc
 
-from device_plugin._pb import deviceplugin_pb2 as pb
-from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from device_plugin.allocate import Rules, allocate
 from device_plugin.listing import Listing
 from device_plugin.messages import ONLOOKER, OPTIONS, container_message, list_message
 from device_plugin.metrics import ALLOCATIONS, LATENCY, REFUSALS
-from device_plugin.streams import Streams
+from device_plugin.streams import MOST, Streams
 from gpu_core.errors import AllocationError
 from gpu_core.resources.links import Links
 from gpu_core.resources.model import Resource
 from gpu_core.resources.preferred import prefer
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.published import Published
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
+from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
+from gpu_kubelet.listener import Listener
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,9 @@ class Serving:
     links: Links
     rules: Rules
 
+
+_CALLS = 8
+"""Calls of one resource that may be answered at once, besides open streams."""
 
 _LONGEST_REFUSAL = 1000
 """Characters of a refusal."""
@@ -141,3 +146,18 @@ class DevicePlugin(rpc.DevicePluginServicer):
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_REFUSAL else f"{text[: _LONGEST_REFUSAL - 3]}..."
+
+
+def plugin_listener(path: Path, servicer: rpc.DevicePluginServicer) -> Listener:
+    """Return what serves a device plugin's calls at a path."""
+    return Listener(
+        path,
+        lambda server: rpc.add_DevicePluginServicer_to_server(servicer, server),
+        workers=MOST + _CALLS,
+        answers=answer_as_plugin,
+    )
+
+
+def answer_as_plugin(channel: grpc.Channel, timeout: float) -> None:
+    """Make a call that every device plugin answers, within `timeout` seconds. Raises grpc.RpcError."""
+    rpc.DevicePluginStub(channel).GetDevicePluginOptions(pb.Empty(), timeout=timeout, wait_for_ready=True)

@@ -68,7 +68,7 @@ _ONLY_HTTP = "Reasons are told over HTTP only: give the plugin's --metrics-addre
 
 
 def _holders(socket: Path) -> tuple[dict[tuple[str, str], str] | None, list[str]]:
-    from device_plugin.pods import holders  # noqa: PLC0415
+    from gpu_kubelet.pods import holders  # noqa: PLC0415
 
     if not socket.exists():
         return None, [f"Which pod holds which device is not known: {socket} is not there."]

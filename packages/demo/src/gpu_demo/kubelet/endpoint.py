@@ -8,11 +8,11 @@ from pathlib import Path
 
 import grpc
 
-from device_plugin._pb import deviceplugin_pb2 as pb
-from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from gpu_demo.kubelet.events import Listed, StreamEnded, StreamOpened
 from gpu_demo.kubelet.log import EventLog
 from gpu_demo.kubelet.model import ListedDevice, Options
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
+from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
 
 # The kubelet's own limits, in seconds.
 DIAL_TIMEOUT = 10.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from device_plugin._pb import deviceplugin_pb2 as pb
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
 
 HEALTHY = "Healthy"
 

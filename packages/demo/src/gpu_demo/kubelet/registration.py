@@ -8,14 +8,14 @@ from typing import NoReturn, Protocol, assert_never
 
 import grpc
 
-from device_plugin._pb import deviceplugin_pb2 as pb
-from device_plugin._pb import deviceplugin_pb2_grpc as rpc
 from gpu_demo.kubelet.behaviour import Behaviour, Registers
 from gpu_demo.kubelet.endpoint import DialError
 from gpu_demo.kubelet.events import DialFailed, Refused, Registered
 from gpu_demo.kubelet.log import EventLog
 from gpu_demo.kubelet.model import Options
 from gpu_demo.kubelet.names import complaint
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
+from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
 
 
 class Connect(Protocol):

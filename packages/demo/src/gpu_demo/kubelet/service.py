@@ -8,7 +8,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from device_plugin._pb import deviceplugin_pb2 as pb
 from gpu_demo.kubelet.behaviour import Behaviour
 from gpu_demo.kubelet.containers import Containers
 from gpu_demo.kubelet.endpoint import DialError, Endpoint
@@ -17,6 +16,7 @@ from gpu_demo.kubelet.log import EventLog
 from gpu_demo.kubelet.model import Grant, ListedDevice, Options
 from gpu_demo.kubelet.registration import Registration
 from gpu_demo.kubelet.socket import RegistrationSocket
+from gpu_kubelet._pb import deviceplugin_pb2 as pb
 
 SOCKET_NAME = "kubelet.sock"
 

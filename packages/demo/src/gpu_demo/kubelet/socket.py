@@ -8,7 +8,7 @@ from pathlib import Path
 
 import grpc
 
-from device_plugin._pb import deviceplugin_pb2_grpc as rpc
+from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
 
 # What a kubelet keeps of the directory's files when it starts.
 CHECKPOINT = "kubelet_internal_checkpoint"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from device_plugin.doctor.finding import Finding, ok, problem, skipped, warning
 from device_plugin.doctor.scene import Scene
-from device_plugin.pods import POD_RESOURCES_SOCKET
+from gpu_kubelet.pods import POD_RESOURCES_SOCKET
 
 CHECK = "kubelet"
 SOCKETS = "plugin sockets"

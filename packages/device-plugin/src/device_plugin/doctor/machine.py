@@ -9,11 +9,11 @@ from pathlib import Path
 
 from device_plugin.device_nodes import is_character_device
 from device_plugin.doctor.scene import Driver
-from device_plugin.sockets import accepts
 from device_plugin.source import NodeSource
 from gpu_core.config.model import Config
 from gpu_core.errors import NvmlCallError, SuiteError
 from gpu_core.runtime.process import Completed, run
+from gpu_kubelet.sockets import accepts
 
 _CONNECT = 1.0
 _PROGRAM = 10.0

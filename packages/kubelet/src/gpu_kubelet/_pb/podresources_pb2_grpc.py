@@ -3,7 +3,7 @@
 import grpc
 import warnings
 
-from device_plugin._pb import podresources_pb2 as device__plugin_dot___pb_dot_podresources__pb2
+from gpu_kubelet._pb import podresources_pb2 as gpu__kubelet_dot___pb_dot_podresources__pb2
 
 GRPC_GENERATED_VERSION = '1.80.1'
 GRPC_VERSION = grpc.__version__
@@ -18,7 +18,7 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in device_plugin/_pb/podresources_pb2_grpc.py depends on'
+        + ' but the generated code in gpu_kubelet/_pb/podresources_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
@@ -36,13 +36,13 @@ class PodResourcesListerStub(object):
         """
         self.List = channel.unary_unary(
                 '/v1.PodResourcesLister/List',
-                request_serializer=device__plugin_dot___pb_dot_podresources__pb2.ListPodResourcesRequest.SerializeToString,
-                response_deserializer=device__plugin_dot___pb_dot_podresources__pb2.ListPodResourcesResponse.FromString,
+                request_serializer=gpu__kubelet_dot___pb_dot_podresources__pb2.ListPodResourcesRequest.SerializeToString,
+                response_deserializer=gpu__kubelet_dot___pb_dot_podresources__pb2.ListPodResourcesResponse.FromString,
                 _registered_method=True)
         self.GetAllocatableResources = channel.unary_unary(
                 '/v1.PodResourcesLister/GetAllocatableResources',
-                request_serializer=device__plugin_dot___pb_dot_podresources__pb2.AllocatableResourcesRequest.SerializeToString,
-                response_deserializer=device__plugin_dot___pb_dot_podresources__pb2.AllocatableResourcesResponse.FromString,
+                request_serializer=gpu__kubelet_dot___pb_dot_podresources__pb2.AllocatableResourcesRequest.SerializeToString,
+                response_deserializer=gpu__kubelet_dot___pb_dot_podresources__pb2.AllocatableResourcesResponse.FromString,
                 _registered_method=True)
 
 
@@ -68,13 +68,13 @@ def add_PodResourcesListerServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'List': grpc.unary_unary_rpc_method_handler(
                     servicer.List,
-                    request_deserializer=device__plugin_dot___pb_dot_podresources__pb2.ListPodResourcesRequest.FromString,
-                    response_serializer=device__plugin_dot___pb_dot_podresources__pb2.ListPodResourcesResponse.SerializeToString,
+                    request_deserializer=gpu__kubelet_dot___pb_dot_podresources__pb2.ListPodResourcesRequest.FromString,
+                    response_serializer=gpu__kubelet_dot___pb_dot_podresources__pb2.ListPodResourcesResponse.SerializeToString,
             ),
             'GetAllocatableResources': grpc.unary_unary_rpc_method_handler(
                     servicer.GetAllocatableResources,
-                    request_deserializer=device__plugin_dot___pb_dot_podresources__pb2.AllocatableResourcesRequest.FromString,
-                    response_serializer=device__plugin_dot___pb_dot_podresources__pb2.AllocatableResourcesResponse.SerializeToString,
+                    request_deserializer=gpu__kubelet_dot___pb_dot_podresources__pb2.AllocatableResourcesRequest.FromString,
+                    response_serializer=gpu__kubelet_dot___pb_dot_podresources__pb2.AllocatableResourcesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -102,8 +102,8 @@ class PodResourcesLister(object):
             request,
             target,
             '/v1.PodResourcesLister/List',
-            device__plugin_dot___pb_dot_podresources__pb2.ListPodResourcesRequest.SerializeToString,
-            device__plugin_dot___pb_dot_podresources__pb2.ListPodResourcesResponse.FromString,
+            gpu__kubelet_dot___pb_dot_podresources__pb2.ListPodResourcesRequest.SerializeToString,
+            gpu__kubelet_dot___pb_dot_podresources__pb2.ListPodResourcesResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -129,8 +129,8 @@ class PodResourcesLister(object):
             request,
             target,
             '/v1.PodResourcesLister/GetAllocatableResources',
-            device__plugin_dot___pb_dot_podresources__pb2.AllocatableResourcesRequest.SerializeToString,
-            device__plugin_dot___pb_dot_podresources__pb2.AllocatableResourcesResponse.FromString,
+            gpu__kubelet_dot___pb_dot_podresources__pb2.AllocatableResourcesRequest.SerializeToString,
+            gpu__kubelet_dot___pb_dot_podresources__pb2.AllocatableResourcesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -9,7 +9,7 @@ are the contract; k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1 is where Kubernet
 """
 
 from collections import abc as _abc
-from device_plugin._pb import deviceplugin_pb2 as _deviceplugin_pb2
+from gpu_kubelet._pb import deviceplugin_pb2 as _deviceplugin_pb2
 from grpc import aio as _aio
 import abc as _abc_1
 import grpc as _grpc

@@ -3,7 +3,7 @@
 import grpc
 import warnings
 
-from device_plugin._pb import deviceplugin_pb2 as device__plugin_dot___pb_dot_deviceplugin__pb2
+from gpu_kubelet._pb import deviceplugin_pb2 as gpu__kubelet_dot___pb_dot_deviceplugin__pb2
 
 GRPC_GENERATED_VERSION = '1.80.1'
 GRPC_VERSION = grpc.__version__
@@ -18,7 +18,7 @@ except ImportError:
 if _version_not_supported:
     raise RuntimeError(
         f'The grpc package installed is at version {GRPC_VERSION},'
-        + ' but the generated code in device_plugin/_pb/deviceplugin_pb2_grpc.py depends on'
+        + ' but the generated code in gpu_kubelet/_pb/deviceplugin_pb2_grpc.py depends on'
         + f' grpcio>={GRPC_GENERATED_VERSION}.'
         + f' Please upgrade your grpc module to grpcio>={GRPC_GENERATED_VERSION}'
         + f' or downgrade your generated code using grpcio-tools<={GRPC_VERSION}.'
@@ -37,8 +37,8 @@ class RegistrationStub(object):
         """
         self.Register = channel.unary_unary(
                 '/v1beta1.Registration/Register',
-                request_serializer=device__plugin_dot___pb_dot_deviceplugin__pb2.RegisterRequest.SerializeToString,
-                response_deserializer=device__plugin_dot___pb_dot_deviceplugin__pb2.Empty.FromString,
+                request_serializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.RegisterRequest.SerializeToString,
+                response_deserializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.Empty.FromString,
                 _registered_method=True)
 
 
@@ -59,8 +59,8 @@ def add_RegistrationServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'Register': grpc.unary_unary_rpc_method_handler(
                     servicer.Register,
-                    request_deserializer=device__plugin_dot___pb_dot_deviceplugin__pb2.RegisterRequest.FromString,
-                    response_serializer=device__plugin_dot___pb_dot_deviceplugin__pb2.Empty.SerializeToString,
+                    request_deserializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.RegisterRequest.FromString,
+                    response_serializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.Empty.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -89,8 +89,8 @@ class Registration(object):
             request,
             target,
             '/v1beta1.Registration/Register',
-            device__plugin_dot___pb_dot_deviceplugin__pb2.RegisterRequest.SerializeToString,
-            device__plugin_dot___pb_dot_deviceplugin__pb2.Empty.FromString,
+            gpu__kubelet_dot___pb_dot_deviceplugin__pb2.RegisterRequest.SerializeToString,
+            gpu__kubelet_dot___pb_dot_deviceplugin__pb2.Empty.FromString,
             options,
             channel_credentials,
             insecure,
@@ -114,28 +114,28 @@ class DevicePluginStub(object):
         """
         self.GetDevicePluginOptions = channel.unary_unary(
                 '/v1beta1.DevicePlugin/GetDevicePluginOptions',
-                request_serializer=device__plugin_dot___pb_dot_deviceplugin__pb2.Empty.SerializeToString,
-                response_deserializer=device__plugin_dot___pb_dot_deviceplugin__pb2.DevicePluginOptions.FromString,
+                request_serializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.Empty.SerializeToString,
+                response_deserializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.DevicePluginOptions.FromString,
                 _registered_method=True)
         self.ListAndWatch = channel.unary_stream(
                 '/v1beta1.DevicePlugin/ListAndWatch',
-                request_serializer=device__plugin_dot___pb_dot_deviceplugin__pb2.Empty.SerializeToString,
-                response_deserializer=device__plugin_dot___pb_dot_deviceplugin__pb2.ListAndWatchResponse.FromString,
+                request_serializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.Empty.SerializeToString,
+                response_deserializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.ListAndWatchResponse.FromString,
                 _registered_method=True)
         self.GetPreferredAllocation = channel.unary_unary(
                 '/v1beta1.DevicePlugin/GetPreferredAllocation',
-                request_serializer=device__plugin_dot___pb_dot_deviceplugin__pb2.PreferredAllocationRequest.SerializeToString,
-                response_deserializer=device__plugin_dot___pb_dot_deviceplugin__pb2.PreferredAllocationResponse.FromString,
+                request_serializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.PreferredAllocationRequest.SerializeToString,
+                response_deserializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.PreferredAllocationResponse.FromString,
                 _registered_method=True)
         self.Allocate = channel.unary_unary(
                 '/v1beta1.DevicePlugin/Allocate',
-                request_serializer=device__plugin_dot___pb_dot_deviceplugin__pb2.AllocateRequest.SerializeToString,
-                response_deserializer=device__plugin_dot___pb_dot_deviceplugin__pb2.AllocateResponse.FromString,
+                request_serializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.AllocateRequest.SerializeToString,
+                response_deserializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.AllocateResponse.FromString,
                 _registered_method=True)
         self.PreStartContainer = channel.unary_unary(
                 '/v1beta1.DevicePlugin/PreStartContainer',
-                request_serializer=device__plugin_dot___pb_dot_deviceplugin__pb2.PreStartContainerRequest.SerializeToString,
-                response_deserializer=device__plugin_dot___pb_dot_deviceplugin__pb2.PreStartContainerResponse.FromString,
+                request_serializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.PreStartContainerRequest.SerializeToString,
+                response_deserializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.PreStartContainerResponse.FromString,
                 _registered_method=True)
 
 
@@ -182,28 +182,28 @@ def add_DevicePluginServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'GetDevicePluginOptions': grpc.unary_unary_rpc_method_handler(
                     servicer.GetDevicePluginOptions,
-                    request_deserializer=device__plugin_dot___pb_dot_deviceplugin__pb2.Empty.FromString,
-                    response_serializer=device__plugin_dot___pb_dot_deviceplugin__pb2.DevicePluginOptions.SerializeToString,
+                    request_deserializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.Empty.FromString,
+                    response_serializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.DevicePluginOptions.SerializeToString,
             ),
             'ListAndWatch': grpc.unary_stream_rpc_method_handler(
                     servicer.ListAndWatch,
-                    request_deserializer=device__plugin_dot___pb_dot_deviceplugin__pb2.Empty.FromString,
-                    response_serializer=device__plugin_dot___pb_dot_deviceplugin__pb2.ListAndWatchResponse.SerializeToString,
+                    request_deserializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.Empty.FromString,
+                    response_serializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.ListAndWatchResponse.SerializeToString,
             ),
             'GetPreferredAllocation': grpc.unary_unary_rpc_method_handler(
                     servicer.GetPreferredAllocation,
-                    request_deserializer=device__plugin_dot___pb_dot_deviceplugin__pb2.PreferredAllocationRequest.FromString,
-                    response_serializer=device__plugin_dot___pb_dot_deviceplugin__pb2.PreferredAllocationResponse.SerializeToString,
+                    request_deserializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.PreferredAllocationRequest.FromString,
+                    response_serializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.PreferredAllocationResponse.SerializeToString,
             ),
             'Allocate': grpc.unary_unary_rpc_method_handler(
                     servicer.Allocate,
-                    request_deserializer=device__plugin_dot___pb_dot_deviceplugin__pb2.AllocateRequest.FromString,
-                    response_serializer=device__plugin_dot___pb_dot_deviceplugin__pb2.AllocateResponse.SerializeToString,
+                    request_deserializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.AllocateRequest.FromString,
+                    response_serializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.AllocateResponse.SerializeToString,
             ),
             'PreStartContainer': grpc.unary_unary_rpc_method_handler(
                     servicer.PreStartContainer,
-                    request_deserializer=device__plugin_dot___pb_dot_deviceplugin__pb2.PreStartContainerRequest.FromString,
-                    response_serializer=device__plugin_dot___pb_dot_deviceplugin__pb2.PreStartContainerResponse.SerializeToString,
+                    request_deserializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.PreStartContainerRequest.FromString,
+                    response_serializer=gpu__kubelet_dot___pb_dot_deviceplugin__pb2.PreStartContainerResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -232,8 +232,8 @@ class DevicePlugin(object):
             request,
             target,
             '/v1beta1.DevicePlugin/GetDevicePluginOptions',
-            device__plugin_dot___pb_dot_deviceplugin__pb2.Empty.SerializeToString,
-            device__plugin_dot___pb_dot_deviceplugin__pb2.DevicePluginOptions.FromString,
+            gpu__kubelet_dot___pb_dot_deviceplugin__pb2.Empty.SerializeToString,
+            gpu__kubelet_dot___pb_dot_deviceplugin__pb2.DevicePluginOptions.FromString,
             options,
             channel_credentials,
             insecure,
@@ -259,8 +259,8 @@ class DevicePlugin(object):
             request,
             target,
             '/v1beta1.DevicePlugin/ListAndWatch',
-            device__plugin_dot___pb_dot_deviceplugin__pb2.Empty.SerializeToString,
-            device__plugin_dot___pb_dot_deviceplugin__pb2.ListAndWatchResponse.FromString,
+            gpu__kubelet_dot___pb_dot_deviceplugin__pb2.Empty.SerializeToString,
+            gpu__kubelet_dot___pb_dot_deviceplugin__pb2.ListAndWatchResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -286,8 +286,8 @@ class DevicePlugin(object):
             request,
             target,
             '/v1beta1.DevicePlugin/GetPreferredAllocation',
-            device__plugin_dot___pb_dot_deviceplugin__pb2.PreferredAllocationRequest.SerializeToString,
-            device__plugin_dot___pb_dot_deviceplugin__pb2.PreferredAllocationResponse.FromString,
+            gpu__kubelet_dot___pb_dot_deviceplugin__pb2.PreferredAllocationRequest.SerializeToString,
+            gpu__kubelet_dot___pb_dot_deviceplugin__pb2.PreferredAllocationResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -313,8 +313,8 @@ class DevicePlugin(object):
             request,
             target,
             '/v1beta1.DevicePlugin/Allocate',
-            device__plugin_dot___pb_dot_deviceplugin__pb2.AllocateRequest.SerializeToString,
-            device__plugin_dot___pb_dot_deviceplugin__pb2.AllocateResponse.FromString,
+            gpu__kubelet_dot___pb_dot_deviceplugin__pb2.AllocateRequest.SerializeToString,
+            gpu__kubelet_dot___pb_dot_deviceplugin__pb2.AllocateResponse.FromString,
             options,
             channel_credentials,
             insecure,
@@ -340,8 +340,8 @@ class DevicePlugin(object):
             request,
             target,
             '/v1beta1.DevicePlugin/PreStartContainer',
-            device__plugin_dot___pb_dot_deviceplugin__pb2.PreStartContainerRequest.SerializeToString,
-            device__plugin_dot___pb_dot_deviceplugin__pb2.PreStartContainerResponse.FromString,
+            gpu__kubelet_dot___pb_dot_deviceplugin__pb2.PreStartContainerRequest.SerializeToString,
+            gpu__kubelet_dot___pb_dot_deviceplugin__pb2.PreStartContainerResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,4 +1,4 @@
-"""A gRPC server behind a socket file that is ours to place and to remove."""
+"""A gRPC server behind a socket file that is ours to place and to remove, for any services."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import socket
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from pathlib import Path
@@ -13,16 +14,11 @@ from typing import cast
 
 import grpc
 
-from device_plugin._pb import deviceplugin_pb2 as pb
-from device_plugin._pb import deviceplugin_pb2_grpc as rpc
-from device_plugin.sockets import SocketFile, check_length, socket_at
-from device_plugin.streams import MOST
-from device_plugin.workers import Workers
 from gpu_core.errors import KubeletError
 from gpu_core.runtime.passing import passing_name
-
-_CALLS = 8
-"""Calls that may be answered at once, besides open streams."""
+from gpu_kubelet.channel import dial
+from gpu_kubelet.sockets import SocketFile, check_length, socket_at
+from gpu_kubelet.workers import Workers
 
 _MODE = 0o755
 """The original's mode: only the owner may write, and so connect."""
@@ -39,16 +35,6 @@ LAST_CALLS = 2.0
 _LARGEST_QUESTION = 16 << 20
 """Bytes of a call that are taken. The kubelet may name each device of a list twice to ask which are preferred."""
 
-CHANNEL_OPTIONS = (
-    # Without it the client would send the escaped path as authority, which Go's servers refuse.
-    ("grpc.default_authority", "localhost"),
-    # A new server behind an old path is a new connection, without the old one's back-off.
-    ("grpc.use_local_subchannel_pool", 1),
-    ("grpc.enable_retries", 0),
-)
-"""How Unix sockets are dialled."""
-
-
 _SERVER_OPTIONS = (("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", _LARGEST_QUESTION))
 
 
@@ -61,19 +47,30 @@ class Place(StrEnum):
 
 
 class Listener:
-    """Serves one resource's calls at a path, from `open` until `close`.
+    """Serves calls at a path, from `open` until `close`, `workers` of them at once.
+
+    `add` adds the services to a server. `answers` makes a call that whoever serves them answers, waiting for it a
+    number of seconds at most; it raises grpc.RpcError where nobody does.
 
     gRPC removes the path that it has bound, at a moment of its own choosing. So it binds a passing name, which is then
     renamed: what is at the public path is never missing, and never removed unless it is still this very socket.
     """
 
-    def __init__(self, path: Path, servicer: rpc.DevicePluginServicer) -> None:
+    def __init__(
+        self,
+        path: Path,
+        add: Callable[[grpc.Server], object],
+        *,
+        workers: int,
+        answers: Callable[[grpc.Channel, float], object],
+    ) -> None:
         self._path = path
-        self._workers = Workers(MOST + _CALLS, name=path.stem)
+        self._answers = answers
+        self._workers = Workers(workers, name=path.stem)
         # gRPC uses nothing of a pool but `submit`.
         self._server = grpc.server(cast("ThreadPoolExecutor", self._workers), options=_SERVER_OPTIONS)
         self._ended: threading.Event | None = None
-        rpc.add_DevicePluginServicer_to_server(servicer, self._server)
+        add(self._server)
         self._file: SocketFile | None = None
 
     def open(self) -> None:
@@ -111,7 +108,7 @@ class Listener:
     def _silence(self) -> str | None:
         """Return why nobody answers at our path; None as soon as somebody does."""
         deadline = time.monotonic() + _DIAL_TIMEOUT
-        while not answers_as_plugin(self._path, _DIAL_SLICE):
+        while not answered(self._path, self._answers, _DIAL_SLICE):
             if self.place() is not Place.OURS:
                 return _removed(self._path)
             if time.monotonic() >= deadline:
@@ -139,11 +136,11 @@ class Listener:
             self._workers.join(max(0.0, deadline - time.monotonic()))
 
 
-def answers_as_plugin(path: Path, timeout: float) -> bool:
-    """Tell whether a device plugin answers at a path within `timeout` seconds."""
-    with grpc.insecure_channel(f"unix:{path}", options=CHANNEL_OPTIONS) as channel:
+def answered(path: Path, answers: Callable[[grpc.Channel, float], object], timeout: float) -> bool:
+    """Tell whether a call is answered at a path within `timeout` seconds."""
+    with dial(path) as channel:
         try:
-            rpc.DevicePluginStub(channel).GetDevicePluginOptions(pb.Empty(), timeout=timeout, wait_for_ready=True)
+            answers(channel, timeout)
         except grpc.RpcError:
             return False
     return True

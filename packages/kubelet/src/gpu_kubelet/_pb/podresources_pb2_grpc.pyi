@@ -9,7 +9,7 @@ keeps the whole of it in k8s.io/kubelet/pkg/apis/podresources/v1.
 """
 
 from collections import abc as _abc
-from device_plugin._pb import podresources_pb2 as _podresources_pb2
+from gpu_kubelet._pb import podresources_pb2 as _podresources_pb2
 from grpc import aio as _aio
 import abc as _abc_1
 import grpc as _grpc

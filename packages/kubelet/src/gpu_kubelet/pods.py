@@ -6,10 +6,10 @@ from pathlib import Path
 
 import grpc
 
-from device_plugin._pb import podresources_pb2 as pb
-from device_plugin._pb import podresources_pb2_grpc as rpc
-from device_plugin.listener import CHANNEL_OPTIONS
 from gpu_core.errors import KubeletError
+from gpu_kubelet._pb import podresources_pb2 as pb
+from gpu_kubelet._pb import podresources_pb2_grpc as rpc
+from gpu_kubelet.channel import dial
 
 POD_RESOURCES_SOCKET = "/var/lib/kubelet/pod-resources/kubelet.sock"
 
@@ -23,8 +23,7 @@ Holders = dict[tuple[str, str], str]
 
 def holders(socket: Path) -> Holders:
     """Ask the kubelet. Raises KubeletError."""
-    options = (*CHANNEL_OPTIONS, ("grpc.max_receive_message_length", _LARGEST))
-    with grpc.insecure_channel(f"unix:{socket}", options=options) as channel:
+    with dial(socket, largest=_LARGEST) as channel:
         try:
             answer = rpc.PodResourcesListerStub(channel).List(pb.ListPodResourcesRequest(), timeout=_TIMEOUT)
         except grpc.RpcError as error:
