@@ -7,6 +7,7 @@ import threading
 from core.resources.building import node_of, whole_gpu
 from core.resources.nursing import WATCHED, WELL, rules
 from device_plugin.health_loop import HealthLoop
+from device_plugin.metrics import HEALTH
 from device_plugin.node_health import NodeHealth
 from fakes.patience import PATIENCE
 from gpu_core.devices.driver_threads import DriverThreads
@@ -70,7 +71,7 @@ class Driver:
 def test_gpus_report_to_a_new_event_set_while_the_driver_does_not_free_the_old_one() -> None:
     old, new = EventSet(), EventSet()
     driver, counters = Driver(old, new), Counters()
-    health = NodeHealth(rules(quiet=0), changed=lambda: None, counters=counters)
+    health = NodeHealth(rules(quiet=0), changed=lambda: None, counters=counters, metrics=HEALTH)
     health.inventory(driver.read())
     loop = HealthLoop(driver, health, DriverThreads(), probe_interval=PATIENCE, counters=counters)
     loop.start()

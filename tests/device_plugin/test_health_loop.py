@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from core.resources.building import node_of, whole_gpu
 from core.resources.nursing import WATCHED, WELL, rules
 from device_plugin.health_loop import HealthLoop
+from device_plugin.metrics import HEALTH
 from device_plugin.node_health import NodeHealth
 from fakes.patience import PATIENCE
 from gpu_core.devices.driver_threads import DEADLINE, DriverThreads
@@ -69,7 +70,7 @@ class EventSet:
 
 def test_a_wait_that_failed_is_not_taken_for_one_that_does_not_return() -> None:
     driver = EventSets()
-    health = NodeHealth(rules(quiet=0), changed=lambda: None, counters=Counters())
+    health = NodeHealth(rules(quiet=0), changed=lambda: None, counters=Counters(), metrics=HEALTH)
     health.inventory(NODE)
     loop = HealthLoop(
         driver, health, DriverThreads(), probe_interval=1.0, counters=Counters(), clock=lambda: driver.now

@@ -6,6 +6,7 @@ import threading
 
 from core.resources.building import LOST, node_of, whole_gpu
 from core.resources.nursing import WATCHED, WELL, rules, xid
+from device_plugin.metrics import HEALTH
 from device_plugin.node_health import NodeHealth
 from fakes.patience import PATIENCE
 from gpu_core.devices.events import Answer
@@ -31,6 +32,7 @@ def test_what_happens_to_a_gpu_is_told_in_the_order_in_which_it_came_about() -> 
         rules(quiet=0),
         changed=changed,
         counters=Counters(),
+        metrics=HEALTH,
         observers=[lambda transition, _: told.append(transition.healthy)],
     )
     health.inventory(NODE)

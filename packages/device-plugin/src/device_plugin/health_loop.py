@@ -8,7 +8,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from device_plugin.metrics import EVENTS, MONITORED
 from device_plugin.node_health import NodeHealth
 from device_plugin.rounds import Rounds
 from gpu_core.devices.backend import Backend
@@ -119,7 +118,7 @@ class HealthLoop:
             if not self._stopping.is_set() and not self._unneeded:
                 self._health.blind(Fault(call="EventSetWait", code="UNKNOWN"))
             self._rounds.blind()
-            self._counters.set(MONITORED, 0.0)
+            self._counters.set(self._health.metrics.monitored, 0.0)
 
     def _keep_following(self) -> None:
         pause = _FIRST_PAUSE
@@ -209,20 +208,20 @@ class HealthLoop:
     def _failed(self, fault: Fault) -> None:
         self._rounds.blind()
         self._health.blind(fault)
-        self._counters.set(MONITORED, 0.0)
+        self._counters.set(self._health.metrics.monitored, 0.0)
         if self._failure != str(fault):
             self._failure = str(fault)
             self._log.error("The driver's health events cannot be received; trying again", reason=self._failure)
 
     def _heard(self) -> None:
-        self._counters.set(MONITORED, 1.0)
+        self._counters.set(self._health.metrics.monitored, 1.0)
         if self._failure:
             self._failure = ""
             self._log.info("The driver's health events are received again")
 
     def _note(self, event: DeviceEvent) -> None:
         if event.kind is EventKind.XID:
-            self._counters.add(EVENTS, xid=str(event.data))
+            self._counters.add(self._health.metrics.events, xid=str(event.data))
         now = self._clock()
         self._logged = {known: at for known, at in self._logged.items() if now - at < _SAME_EVENT}
         if event not in self._logged:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from device_plugin.node_health import HealthMetrics
 from gpu_core.runtime.counters import Metric, MetricKind
 
 ALLOCATIONS = Metric(
@@ -76,6 +77,7 @@ MONITORED = Metric(
     help="1 while the driver's events are received, else 0.",
     kind=MetricKind.GAUGE,
 )
+HEALTH = HealthMetrics(events=EVENTS, monitored=MONITORED, transitions=TRANSITIONS)
 SCANS = Metric(name="nvidia_device_plugin_scans_total", help="Times that the node's GPUs were read.")
 SCAN_FAILURES = Metric(
     name="nvidia_device_plugin_scan_failures_total", help="Times that the node's GPUs could not be read or served."

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from device_plugin.hardware import Hardware
+from device_plugin.metrics import HEALTH
 from device_plugin.mps_watch import MpsWatch
 from device_plugin.node_health import NodeHealth, Observer
 from device_plugin.plan import plan_node
@@ -60,7 +61,9 @@ class Node:
         self._config = config
         self._counters = counters
         self._managed: Inventory | None = None
-        self._health = NodeHealth(rules, changed=self._refresh, counters=counters, observers=observers, clock=clock)
+        self._health = NodeHealth(
+            rules, changed=self._refresh, counters=counters, metrics=HEALTH, observers=observers, clock=clock
+        )
         self._mps = MpsWatch(places.mps, self._health.unshareable, stirred=self.kubelet_changed)
         self._plugins = Plugins(places.kubelet, self._book, ready=self._mps.ready, counters=counters)
         self._hardware = Hardware(source, counters=counters)

@@ -6,17 +6,31 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
-from device_plugin.metrics import TRANSITIONS
 from gpu_core.devices.events import Answer, DeviceEvent
 from gpu_core.devices.model import Fault, Gpu, Inventory
 from gpu_core.resources.ailments import Transition
 from gpu_core.resources.health import Changed, HealthBook, HealthRules
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
+from gpu_core.runtime.metrics import Metric
 
 Observer = Callable[[Transition, HealthBook], object]
 """Is told of each GPU or MIG device that became sick or healthy, and what is known now; any thread may call it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthMetrics:
+    """What a program calls its numbers about health.
+
+    `events` counts XIDs by number (label `xid`), `transitions` changes of health (labels `health` and `cause`);
+    `monitored` is 1 while events are received.
+    """
+
+    events: Metric
+    monitored: Metric
+    transitions: Metric
 
 
 class NodeHealth:
@@ -28,6 +42,7 @@ class NodeHealth:
         *,
         changed: Callable[[], object],
         counters: Counters,
+        metrics: HealthMetrics,
         observers: Iterable[Observer] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -39,6 +54,7 @@ class NodeHealth:
         self._book = HealthBook(rules=rules, started=clock())
         self._changed = changed
         self._counters = counters
+        self.metrics = metrics
         self._observers = tuple(observers)
         self._log = get_logger()
 
@@ -99,7 +115,7 @@ class NodeHealth:
 
     def _tell(self, transition: Transition) -> None:
         word = "healthy" if transition.healthy else "unhealthy"
-        self._counters.add(TRANSITIONS, health=word, cause=transition.cause.value)
+        self._counters.add(self.metrics.transitions, health=word, cause=transition.cause.value)
         log = self._log.info if transition.healthy else self._log.warning
         log(f"A device is {word} now", device=transition.uuid, reason=transition.reason)
         for observer in self._observers:
