@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from device_plugin.allocate import CONTROL_NODES, Rules, allocate, rules_for
+from device_plugin.allocate import Rules, allocate, rules_for
 from device_plugin.edits import DeviceNode, Edits, Mount
 from gpu_core.cdi.names import CdiClass
 from gpu_core.config.model import Config, Flags, PluginFlags
 from gpu_core.config.words import DeviceIDStrategy, DeviceListStrategy, SharingStrategy
+from gpu_core.devices.device_nodes import CONTROL_NODES
 from gpu_core.errors import AllocationError
 from gpu_core.resources.model import Device, Resource
 

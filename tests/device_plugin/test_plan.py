@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from device_plugin.device_nodes import bound_functions, control_nodes, imex_channels, is_character_device
-from device_plugin.plan import asks_for_cdi, check_any_usable, health_rules
-from gpu_core.cdi.spec import ImexChannel
+from device_plugin.plan import check_any_usable, health_rules
+from device_plugin.source import bound_functions, is_character_device
 from gpu_core.config.duration import Duration
-from gpu_core.config.model import Config, Flags, Health, Imex, PluginFlags
-from gpu_core.config.words import DeviceListStrategy, RecoveryMode
+from gpu_core.config.model import Config, Health
+from gpu_core.config.words import DeviceListStrategy, RecoveryMode, only_cdi, uses_cdi
 from gpu_core.devices.model import Fault, Gpu, Inventory, Platform, UnreadableGpu
-from gpu_core.errors import HardwareError, ResourceError
+from gpu_core.errors import HardwareError
 from gpu_core.resources.health import HealthRules
 from gpu_core.resources.xids import IGNORED_BY_DEFAULT, XidPolicy
 
@@ -70,43 +69,15 @@ def test_disabling_every_xid_turns_checks_off() -> None:
 
 
 @pytest.mark.parametrize(
-    ("strategies", "asked"),
+    ("strategies", "uses", "only"),
     [
-        ((DeviceListStrategy.ENVVAR,), False),
-        ((DeviceListStrategy.ENVVAR, DeviceListStrategy.CDI_CRI), True),
+        ((DeviceListStrategy.ENVVAR,), False, False),
+        ((DeviceListStrategy.ENVVAR, DeviceListStrategy.CDI_CRI), True, False),
+        ((DeviceListStrategy.CDI_ANNOTATIONS, DeviceListStrategy.CDI_CRI), True, True),
     ],
 )
-def test_who_asks_for_cdi(strategies: tuple[DeviceListStrategy, ...], *, asked: bool) -> None:
-    assert asks_for_cdi(Config(flags=Flags(plugin=PluginFlags(device_list_strategy=strategies)))) is asked
-
-
-def test_control_nodes_are_those_that_exist_on_nvml_platforms() -> None:
-    there = {"/dev/nvidiactl", "/dev/nvidia-modeset"}.__contains__
-    assert control_nodes(Platform.NVML, there) == ("/dev/nvidiactl", "/dev/nvidia-modeset")
-    assert control_nodes(Platform.WSL, there) == ()
-
-
-@pytest.mark.parametrize(
-    ("there", "seen"),
-    [
-        pytest.param({f"/driver{CHANNEL}", CHANNEL}, f"/driver{CHANNEL}", id="below the dev root"),
-        pytest.param({CHANNEL}, CHANNEL, id="in our own /dev"),
-    ],
-)
-def test_where_an_imex_channel_is_found(there: set[str], seen: str) -> None:
-    found = imex_channels(Imex(channel_ids=(0,)), "/driver", there.__contains__)
-    assert found == ((ImexChannel(number=0, path=CHANNEL, seen=seen),), ())
-
-
-def test_a_missing_channel_is_warned_of() -> None:
-    found, (warning,) = imex_channels(Imex(channel_ids=(0,)), "/", lambda _: False)
-    assert found == ()
-    assert warning == f"IMEX channel 0 has no device node: looked for {CHANNEL}. Containers start without it."
-
-
-def test_a_missing_channel_that_is_required_ends_the_program() -> None:
-    with pytest.raises(ResourceError, match=r"looked for /r/dev/.* and /dev/.*\. Start the IMEX service"):
-        imex_channels(Imex(channel_ids=(0,), required=True), "/r/", lambda _: False)
+def test_who_uses_cdi(strategies: tuple[DeviceListStrategy, ...], *, uses: bool, only: bool) -> None:
+    assert (uses_cdi(strategies), only_cdi(strategies)) == (uses, only)
 
 
 @pytest.mark.parametrize(("path", "is_one"), [("/dev/null", True), ("/dev", False), ("/nowhere", False)])

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from unittest import mock
 
 from device_plugin import node as node_module
-from device_plugin.allocate import CONTROL_NODES, allocate
+from device_plugin.allocate import allocate
 from device_plugin.app import App
 from device_plugin.listing import listing
 from device_plugin.node import Places
@@ -25,6 +25,7 @@ from gpu_core.config.load import load
 from gpu_core.config.model import Config
 from gpu_core.config.programs import DEVICE_PLUGIN
 from gpu_core.devices.backend import Backend
+from gpu_core.devices.device_nodes import CONTROL_NODES
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.model import Platform
 from gpu_core.devices.nvml import NvmlBackend

@@ -82,7 +82,6 @@ EDGES = frozenset(
         "device_plugin.app",
         "device_plugin.cli",
         "device_plugin.condition_keeper",
-        "device_plugin.device_nodes",
         "device_plugin.doctor.cdi",
         "device_plugin.doctor.device_nodes",
         "device_plugin.doctor.driver_library",

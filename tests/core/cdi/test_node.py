@@ -13,12 +13,13 @@ from gpu_core.cdi.model import Spec
 from gpu_core.cdi.names import CdiClass, file_name
 from gpu_core.cdi.node import CdiRequest, node_specs
 from gpu_core.cdi.simulated import simulated_driver
-from gpu_core.cdi.spec import ImexChannel, gpu_spec
+from gpu_core.cdi.spec import gpu_spec
 from gpu_core.cdi.write import text, write_specs
 from gpu_core.config.load import load
 from gpu_core.config.programs import DEVICE_PLUGIN
 from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.choose import open_backend
+from gpu_core.devices.device_nodes import ImexChannel
 from gpu_core.devices.model import Inventory, Platform
 from gpu_core.devices.simulated.files import load_node, node_names
 from gpu_core.errors import CdiError

@@ -12,15 +12,11 @@ from posixpath import join, normpath
 from device_plugin.edits import DeviceNode, Edits, Mount
 from gpu_core.cdi.names import CdiClass, qualified_name
 from gpu_core.config.model import Config
-from gpu_core.config.words import DeviceIDStrategy, DeviceListStrategy, SharingStrategy
+from gpu_core.config.words import DeviceIDStrategy, DeviceListStrategy, SharingStrategy, only_cdi
+from gpu_core.devices.device_nodes import IMEX_CHANNEL_NODE
 from gpu_core.errors import AllocationError
 from gpu_core.mps import CONTAINER_ROOT, MpsRoot
 from gpu_core.resources.model import Device, Resource
-
-CONTROL_NODES = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset")
-"""The device nodes that every NVML platform's containers share; those that exist are handed out."""
-
-IMEX_CHANNEL_NODE = "/dev/nvidia-caps-imex-channels/channel{}"
 
 _VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
 _IMEX_CHANNELS = "NVIDIA_IMEX_CHANNELS"
@@ -47,11 +43,6 @@ class Rules:
     imex_channels: tuple[int, ...] = ()
     extras: tuple[CdiClass, ...] = ()
     cdi_extras: tuple[CdiClass, ...] = ()
-
-    @property
-    def only_cdi(self) -> bool:
-        """Whether containers hear of their devices through CDI alone."""
-        return all(strategy.is_cdi for strategy in self.strategies)
 
 
 def rules_for(
@@ -176,7 +167,7 @@ def _volume_mounts(grant: Grant) -> Edits:
 
 def _device_nodes(grant: Grant) -> Edits:
     rules = grant.rules
-    if not rules.pass_device_specs or rules.only_cdi:
+    if not rules.pass_device_specs or only_cdi(rules.strategies):
         return Edits()
     paths = (
         *rules.control_nodes,

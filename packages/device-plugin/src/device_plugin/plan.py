@@ -43,11 +43,6 @@ def check_any_usable(inventory: Inventory) -> None:
         )
 
 
-def asks_for_cdi(config: Config) -> bool:
-    """Whether containers are to hear of their devices through CDI, possibly among other ways."""
-    return any(strategy.is_cdi for strategy in config.flags.plugin.device_list_strategy)
-
-
 def health_rules(config: Config, *, disable: str | None, enable: str | None) -> tuple[HealthRules, tuple[str, ...]]:
     """Return what makes devices sick and well, and warnings; the texts are those of DP_*_HEALTHCHECKS."""
     policy, warnings = xid_policy(config.health, disable=disable, enable=enable)

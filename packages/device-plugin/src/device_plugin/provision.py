@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from device_plugin.allocate import Rules, rules_for
-from device_plugin.device_nodes import control_nodes, imex_channels
-from device_plugin.plan import asks_for_cdi
 from device_plugin.source import NodeSource
 from gpu_core.cdi.model import Spec
 from gpu_core.cdi.names import CdiClass
 from gpu_core.cdi.node import CdiRequest, node_specs
-from gpu_core.cdi.spec import ImexChannel
 from gpu_core.cdi.write import write_specs
 from gpu_core.config.model import Config
 from gpu_core.config.settings import PluginSettings
+from gpu_core.config.words import uses_cdi
+from gpu_core.devices.device_nodes import ImexChannel, control_nodes, imex_channels
 from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.devices.model import Inventory
 from gpu_core.errors import CdiError
@@ -40,7 +39,7 @@ def provide(
     """
     channels, warnings = imex_channels(config.imex, seen_dev_root(config), source.exists)
     written: tuple[CdiClass, ...] = ()
-    if asks_for_cdi(config):
+    if uses_cdi(config.flags.plugin.device_list_strategy):
         try:
             specs = node_specs(inventory, _request(config, settings, channels, simulated=source.simulated))
             written = write_specs(specs, cdi_directory)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from device_plugin.allocate import CONTROL_NODES, IMEX_CHANNEL_NODE
-from device_plugin.device_nodes import Exists, bound_functions, is_character_device
 from gpu_core.config.model import Config
 from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.choose import open_backend
+from gpu_core.devices.device_nodes import CONTROL_NODES, IMEX_CHANNEL_NODE, Exists
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.simulated.files import load_node
 from gpu_core.devices.simulated.node import SimulatedNode
@@ -72,3 +72,19 @@ def _open_machine(threads: DriverThreads, config: Config) -> Backend:
         driver_root_ctr=config.flags.plugin.container_driver_root,
         threads=threads,
     )
+
+
+def is_character_device(path: str) -> bool:
+    """Look whether a path is a character device."""
+    try:
+        return stat.S_ISCHR(Path(path).stat().st_mode)
+    except OSError:
+        return False
+
+
+def bound_functions(directory: Path = Path("/sys/bus/pci/drivers/nvidia")) -> frozenset[str]:
+    """Return the addresses of the PCI functions that the kernel's NVIDIA driver holds; none where there is none."""
+    try:
+        return frozenset(entry.name for entry in directory.iterdir() if ":" in entry.name)
+    except OSError:
+        return frozenset()

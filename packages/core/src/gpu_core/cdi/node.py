@@ -16,7 +16,6 @@ from gpu_core.cdi.simulated import simulated_driver
 from gpu_core.cdi.spec import (
     EXPLICIT_LIBRARIES,
     NO_SOCKETS,
-    ImexChannel,
     SpecOptions,
     extra_spec,
     gpu_spec,
@@ -26,6 +25,7 @@ from gpu_core.cdi.tegra import tegra_spec
 from gpu_core.cdi.wsl import wsl_spec
 from gpu_core.config.model import Config
 from gpu_core.config.words import DeviceIDStrategy, MigStrategy
+from gpu_core.devices.device_nodes import ImexChannel
 from gpu_core.devices.model import Inventory, Platform
 from gpu_core.errors import CdiError
 

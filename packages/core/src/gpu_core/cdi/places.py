@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gpu_core.devices.device_nodes import CONTROL_NODES
+
 LIBRARY_DIRECTORIES = (
     "/",
     "/usr/lib64",
@@ -71,7 +73,7 @@ SOCKET_DIRECTORIES = ("/run", "/var/run")
 
 SOCKETS = ("nvidia-persistenced/socket", "nvidia-fabricmanager/socket")
 
-CONTROL_DEVICES = ("/dev/nvidia-modeset", "/dev/nvidia-uvm-tools", "/dev/nvidia-uvm", "/dev/nvidiactl")
+CONTROL_DEVICES = tuple(reversed(CONTROL_NODES))
 
 DEVICE_PATTERNS = (
     *CONTROL_DEVICES,

@@ -13,6 +13,7 @@ from gpu_core.cdi.model import SOCKET, VOID, DeviceNode, Edits, Spec, SpecDevice
 from gpu_core.cdi.names import CdiClass, kind
 from gpu_core.cdi.places import CONTROL_DEVICES
 from gpu_core.config.words import DeviceIDStrategy
+from gpu_core.devices.device_nodes import ImexChannel
 from gpu_core.devices.model import Gpu, Inventory, MigDevice
 
 COHERENT_ANNOTATIONS = "enable-coherent-annotations"
@@ -42,15 +43,6 @@ class SpecOptions:
     def group_access(self) -> bool:
         """Whether containers join the groups that own restricted device nodes."""
         return NO_ADDITIONAL_GIDS not in self.features
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImexChannel:
-    """An IMEX channel: its number, and its node as containers and as our process have it."""
-
-    number: int
-    path: str
-    seen: str
 
 
 def gpu_spec(inventory: Inventory, files: DriverFiles, options: SpecOptions) -> Spec | None:

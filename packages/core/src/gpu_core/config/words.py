@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 
@@ -25,6 +26,16 @@ class DeviceListStrategy(StrEnum):
     def is_cdi(self) -> bool:
         """Whether the strategy hands out names of CDI devices."""
         return self in (DeviceListStrategy.CDI_ANNOTATIONS, DeviceListStrategy.CDI_CRI)
+
+
+def uses_cdi(strategies: Iterable[DeviceListStrategy]) -> bool:
+    """Tell whether containers hear of their devices through CDI, possibly among other ways."""
+    return any(strategy.is_cdi for strategy in strategies)
+
+
+def only_cdi(strategies: Iterable[DeviceListStrategy]) -> bool:
+    """Tell whether containers hear of their devices through CDI alone."""
+    return all(strategy.is_cdi for strategy in strategies)
 
 
 class DeviceIDStrategy(StrEnum):

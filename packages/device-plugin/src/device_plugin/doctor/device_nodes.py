@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from device_plugin.allocate import IMEX_CHANNEL_NODE
 from device_plugin.doctor.finding import Finding, ok, problem, warning
 from device_plugin.doctor.scene import Scene
+from gpu_core.devices.device_nodes import IMEX_CHANNEL_NODE, NEEDED_NODES, USEFUL_NODES
 from gpu_core.devices.model import Platform
 
 CHECK = "device nodes"
-_NEEDED = ("/dev/nvidiactl", "/dev/nvidia-uvm")
-_USEFUL = ("/dev/nvidia-uvm-tools", "/dev/nvidia-modeset")
 
 
 def device_nodes(scene: Scene) -> Iterator[Finding]:
@@ -20,12 +18,12 @@ def device_nodes(scene: Scene) -> Iterator[Finding]:
     inventory = scene.driver.inventory
     if scene.simulated or (inventory is not None and inventory.platform is not Platform.NVML):
         return
-    needed = list(_NEEDED)
+    needed = list(NEEDED_NODES)
     if inventory is not None:
         needed += [f"/dev/nvidia{gpu.minor}" for gpu in inventory.gpus if gpu.minor is not None]
     found = list(_judged(scene, needed))
     yield from found
-    missing = [path for path in _USEFUL if not scene.own.path(path).exists()]
+    missing = [path for path in USEFUL_NODES if not scene.own.path(path).exists()]
     if missing:
         yield warning(
             CHECK,
@@ -54,7 +52,7 @@ def _judged(scene: Scene, paths: list[str]) -> Iterator[Finding]:
             yield problem(
                 CHECK,
                 f"{path} is not there.",
-                "Containers cannot use a GPU without it." if path in _NEEDED else "No container can use this GPU.",
+                "Containers cannot use a GPU without it." if path in NEEDED_NODES else "No container can use this GPU.",
                 "Run `nvidia-modprobe -u -c 0` or `nvidia-smi` as root on the node, which make the nodes; in a "
                 "container, use the NVIDIA runtime or mount /dev.",
             )

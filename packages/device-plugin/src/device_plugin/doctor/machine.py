@@ -7,9 +7,8 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from device_plugin.device_nodes import is_character_device
 from device_plugin.doctor.scene import Driver
-from device_plugin.source import NodeSource
+from device_plugin.source import NodeSource, is_character_device
 from gpu_core.config.model import Config
 from gpu_core.errors import NvmlCallError, SuiteError
 from gpu_core.runtime.process import Completed, run

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from gpu_core.config.model import Config
 from gpu_core.config.settings import PluginSettings
-from gpu_core.config.words import DeviceListStrategy
+from gpu_core.config.words import DeviceListStrategy, only_cdi, uses_cdi
 from gpu_core.devices.model import Inventory
 from gpu_core.errors import SuiteError
 from gpu_core.runtime.process import Completed
@@ -69,12 +69,12 @@ class Scene:
     @property
     def wants_cdi(self) -> bool:
         """Whether containers are told through CDI, perhaps among other ways."""
-        return any(strategy.is_cdi for strategy in self.strategies)
+        return uses_cdi(self.strategies)
 
     @property
     def only_cdi(self) -> bool:
         """Whether containers are told through CDI alone."""
-        return all(strategy.is_cdi for strategy in self.strategies)
+        return only_cdi(self.strategies)
 
     @property
     def simulated(self) -> bool:

@@ -1,35 +1,36 @@
-"""What the kernel shows of a node's GPUs: the driver's device nodes, and which functions the driver holds."""
+"""The driver's device nodes that are no GPU's: the control nodes, and the channels of IMEX. Pure."""
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Callable, Iterable
-from pathlib import Path
+from dataclasses import dataclass
 
-from device_plugin.allocate import CONTROL_NODES, IMEX_CHANNEL_NODE
-from gpu_core.cdi.spec import ImexChannel
 from gpu_core.config.model import Imex
 from gpu_core.devices.model import Platform
 from gpu_core.errors import ResourceError
+
+NEEDED_NODES = ("/dev/nvidiactl", "/dev/nvidia-uvm")
+"""Without these no GPU can be used."""
+
+USEFUL_NODES = ("/dev/nvidia-uvm-tools", "/dev/nvidia-modeset")
+"""These are for profilers and graphics."""
+
+CONTROL_NODES = (*NEEDED_NODES, *USEFUL_NODES)
+"""The nodes that every NVML platform's containers share; those that exist are handed out, in this order."""
+
+IMEX_CHANNEL_NODE = "/dev/nvidia-caps-imex-channels/channel{}"
 
 Exists = Callable[[str], bool]
 """Tells whether there is a device node at an absolute path."""
 
 
-def is_character_device(path: str) -> bool:
-    """Look whether a path is a character device."""
-    try:
-        return stat.S_ISCHR(Path(path).stat().st_mode)
-    except OSError:
-        return False
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImexChannel:
+    """An IMEX channel: its number, and its node as containers and as our process have it."""
 
-
-def bound_functions(directory: Path = Path("/sys/bus/pci/drivers/nvidia")) -> frozenset[str]:
-    """Return the addresses of the PCI functions that the kernel's NVIDIA driver holds; none where there is none."""
-    try:
-        return frozenset(entry.name for entry in directory.iterdir() if ":" in entry.name)
-    except OSError:
-        return frozenset()
+    number: int
+    path: str
+    seen: str
 
 
 def control_nodes(platform: Platform, exists: Exists) -> tuple[str, ...]:
