@@ -25,7 +25,14 @@ NODES = {
     ),
 }
 
-LINKS = frozenset({"DeviceGetNvLinkRemotePciInfo", "DeviceGetNvLinkState", "DeviceGetTopologyCommonAncestor"})
+LINKS = frozenset(
+    {
+        "DeviceGetNvLinkRemoteDeviceType",
+        "DeviceGetNvLinkRemotePciInfo",
+        "DeviceGetNvLinkState",
+        "DeviceGetTopologyCommonAncestor",
+    }
+)
 
 ASIDE = LINKS | {"EventSetFree", "Shutdown", "SystemGetCudaDriverVersion", "SystemGetDriverVersion"}
 """Calls that may hang without anybody being the worse for it: what they tell is unknown then."""

@@ -2,8 +2,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from core.devices.nodes import opened
 from core.labels.building import gpu, inventory
 from gpu_core.devices.model import Fault, LinkLevel, PairLink, UnreadableGpu
+from gpu_core.devices.simulated.files import load_node
 from gpu_feature_discovery.topology import draw
 
 SELF = PairLink()
@@ -25,10 +29,9 @@ def test_the_matrix_names_links_numa_nodes_and_models() -> None:
         "NUMA node 1: GPU3\n"
         "\n"
         "Links:\n"
-        "  NV#   joined directly by that many NVLink connections\n"
+        "  NV#   joined directly by that many NVLinks\n"
         "  PIX   below one PCIe switch\n"
         "  SYS   across NUMA nodes\n"
-        "  (NVLinks into an NVSwitch join all its GPUs and are not drawn)\n"
     )
 
 
@@ -49,7 +52,6 @@ def test_a_lost_gpu_is_named_and_its_links_are_not_known() -> None:
         "\n"
         "Links:\n"
         "  ?     not known, since one of the two does not answer\n"
-        "  (NVLinks into an NVSwitch join all its GPUs and are not drawn)\n"
     )
 
 
@@ -68,3 +70,17 @@ def test_links_that_were_not_read_are_not_known() -> None:
 
 def test_a_node_without_gpus() -> None:
     assert draw(inventory()) == "This node has no GPUs.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [("v100x16-dgx2", "NV6"), ("a100x8", "NV12"), ("h100x8", "NV18"), ("h200x8", "NV18"), ("b200x8", "NV18")],
+)
+def test_gpus_on_an_nvswitch_are_joined_each_with_each_and_the_legend_says_nothing_else(name: str, word: str) -> None:
+    with opened(load_node(name)) as backend:
+        found = backend.read(links=True)
+    picture = draw(found)
+    size = len(found.gpus)
+    rows = [line.split()[1 : 1 + size] for line in picture.splitlines()[1 : 1 + size]]
+    assert rows == [["X" if a == b else word for b in range(size)] for a in range(size)]
+    assert picture.partition("Links:\n")[2] == "  NV#   joined through NVSwitches by that many NVLinks of each\n"

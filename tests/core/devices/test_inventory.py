@@ -135,12 +135,12 @@ def test_a_profile_of_three_slices_with_graphics_has_a_name() -> None:
         assert [mig.profile for mig in backend.read().gpus[0].mig_devices] == ["3g.72gb+gfx"]
 
 
-def test_bridges_count_by_direction_and_links_into_switches_count_for_nobody() -> None:
+def test_bridges_count_by_direction_and_links_into_switches_for_both() -> None:
     links = {"default": "NODE", "nvlinks": {"pairs": {"0-1": 2}, "oneway": {"1-0": 1}, "switch": 4}}
     with opened(node({"gpus": [{"model": "H100", "count": 2}], "links": links})) as backend:
         found = backend.read(links=True).links
-    ahead = PairLink(level=LinkLevel.NODE, nvlinks=2)
-    back = PairLink(level=LinkLevel.NODE, nvlinks=1)
+    ahead = PairLink(level=LinkLevel.NODE, nvlinks=2, switched=4)
+    back = PairLink(level=LinkLevel.NODE, nvlinks=1, switched=4)
     assert found == ((PairLink(), ahead), (back, PairLink()))
 
 

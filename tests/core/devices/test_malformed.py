@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import pynvml
 import pytest
 
 from core.devices.nodes import node
 from gpu_core.devices.events import Watch, Watching
-from gpu_core.devices.model import Fault, Inventory, PairLink, UnreadableGpu
+from gpu_core.devices.model import Fault, Inventory, PairLink, PciFacts, UnreadableGpu
 from gpu_core.devices.nvml import NvmlBackend
 from gpu_core.devices.simulated.backend import SimulatedFiles
 from gpu_core.devices.simulated.library import SimulatedLibrary
@@ -99,6 +100,57 @@ def test_an_nvlink_that_ends_at_no_text_counts_for_nobody() -> None:
 def test_an_nvlink_that_ends_nowhere_counts_for_nobody() -> None:
     links = read(nvmlDeviceGetNvLinkRemotePciInfo_v2=bus(b"nowhere")).links
     assert links[0][1].nvlinks == 0
+
+
+def not_found(*_: Any) -> int:
+    """Answer as a driver of which the function is none."""
+    return int(pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
+
+
+def unknown_kind(_device: Any, _link: Any, kind: Any) -> int:
+    """Answer that nobody knows what an NVLink ends in."""
+    kind._obj.value = pynvml.NVML_NVLINK_DEVICE_TYPE_UNKNOWN
+    return 0
+
+
+class WithFunction:
+    """The node's files, with one more function on the PCI bus."""
+
+    def __init__(self, files: SimulatedFiles, function: PciFacts) -> None:
+        self._files = files
+        self._function = function
+
+    def pci(self, address: str) -> PciFacts | None:
+        return self._function if address == self._function.address else self._files.pci(address)
+
+    def mig_minors(self) -> Mapping[str, int] | None:
+        return self._files.mig_minors()
+
+
+@pytest.mark.parametrize("kind", [not_found, unknown_kind], ids=["older driver", "unknown kind"])
+@pytest.mark.parametrize(
+    ("vendor", "class_code", "switched"),
+    [
+        pytest.param(0x10DE, 0x068000, 1, id="an NVSwitch"),
+        pytest.param(0x10DE, 0x030200, 0, id="a GPU of which nothing else is known"),
+        pytest.param(0x1014, 0x068000, 0, id="something of another maker"),
+        pytest.param(0x10DE, None, 0, id="something without a class"),
+    ],
+)
+def test_where_the_driver_does_not_say_what_an_nvlink_ends_in_the_kernel_does(
+    kind: Callable[..., int], vendor: int, class_code: int | None, switched: int
+) -> None:
+    simulated = node(TWO)
+    functions = {
+        "nvmlDeviceGetNvLinkRemoteDeviceType": kind,
+        "nvmlDeviceGetNvLinkRemotePciInfo_v2": bus(b"00000000:C0:00.0"),
+    }
+    library = Altered(SimulatedLibrary(SimulatedState(simulated)), functions)
+    function = PciFacts(address="0000:c0:00.0", vendor=vendor, class_code=class_code)
+    backend = NvmlBackend(library, WithFunction(SimulatedFiles(simulated), function))
+    found = backend.read(links=True).links[0][1]
+    backend.close()
+    assert (found.nvlinks, found.switched) == (0, switched)
 
 
 def test_a_level_that_nobody_knows_is_unknown() -> None:

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from core.page.views import EMPTY, SICK, gpu, node
+from gpu_core.devices.model import LinkLevel, PairLink
 from gpu_core.page.frame import ago, moment
 from gpu_core.page.node_document import node_document
 from gpu_core.page.node_page import node_page
@@ -76,7 +77,7 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
         "3 x nvidia.com/mig-1g.5gb",
         "3:0 1g.5gb 4.8 GiB healthy",
         "GPU 4 unreadable nvmlDeviceGetHandleByIndex failed with GPU_IS_LOST",
-        "NV# joined directly by that many NVLink connections",
+        "NV# joined directly by that many NVLinks",
         "shared (SHA-256 2192df8dc963)",
         "migStrategy: mixed",
     ],
@@ -106,6 +107,17 @@ def test_one_gpu_has_no_links_and_memory_may_be_unknown_or_small() -> None:
     assert "svg" not in page.tags
     assert "512 MiB" in page.text
     assert "None" not in page.text
+
+
+def test_gpus_on_an_nvswitch_are_drawn_as_joined_and_only_that_is_explained() -> None:
+    switched = PairLink(level=LinkLevel.SYSTEM, switched=18)
+    links = tuple(tuple(PairLink() if a == b else switched for b in range(3)) for a in range(3))
+    page = str(node_page(replace(node(3), links=links)))
+    assert page.count(">NV18<") == 6
+    assert page.count('class="near-0"') == 6
+    assert re.findall(r"<strong>([A-Z#]+)</strong> ([^<]*)", page.partition("legend")[2]) == [
+        ("NV#", "joined through NVSwitches by that many NVLinks of each")
+    ]
 
 
 def test_a_partitioned_gpu_without_mig_devices_says_so() -> None:

@@ -37,6 +37,7 @@ def device(number: int, *, numa: int | None = None) -> Device:
             20,
             id="bridges of one end do not count",
         ),
+        pytest.param(PairLink(level=LinkLevel.NODE, switched=18), None, 20, id="NVLinks into switches do not count"),
         pytest.param(PairLink(nvlinks=2), None, 220, id="with an unknown level one NUMA node counts, and the bridges"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_core.devices.link_words import MEANINGS, link_word
+from gpu_core.devices.link_words import legend, link_word
 from gpu_core.devices.model import Gpu, Inventory, PairLink
 
 
@@ -11,31 +11,15 @@ def draw(inventory: Inventory) -> str:
     gpus = inventory.gpus
     if not gpus:
         return "This node has no GPUs.\n"
-    matrix = _matrix(inventory)
+    links = inventory.links or tuple(tuple(PairLink() for _ in gpus) for _ in gpus)
+    matrix = [["X" if a == b else link_word(link) for b, link in enumerate(row)] for a, row in enumerate(links)]
     header = ["", *(f"GPU{gpu.index}" for gpu in gpus), "NUMA", "PCI ADDRESS", "MODEL"]
     rows = [[f"GPU{gpu.index}", *matrix[place], *_facts(gpu)] for place, gpu in enumerate(gpus)]
     lines = _columns([header, *rows], centred=len(gpus))
     lost = [f"GPU{gpu.index}  cannot be read: {gpu.fault}" for gpu in inventory.unreadable]
-    used = {word for row in matrix for word in row}
-    meanings = [
-        f"  {word:5} {text}" for word, text in MEANINGS.items() if word in used or (word == "NV#" and _has_nvlink(used))
-    ]
-    legend = (
-        ["", "Links:", *meanings, "  (NVLinks into an NVSwitch join all its GPUs and are not drawn)"]
-        if meanings
-        else []
-    )
-    return "\n".join([*lines, *lost, "", *_numa(gpus), *legend]) + "\n"
-
-
-def _matrix(inventory: Inventory) -> list[list[str]]:
-    size = len(inventory.gpus)
-    links = inventory.links or tuple(tuple(PairLink() for _ in range(size)) for _ in range(size))
-    return [["X" if a == b else link_word(links[a][b]) for b in range(size)] for a in range(size)]
-
-
-def _has_nvlink(words: set[str]) -> bool:
-    return any(word.startswith("NV") for word in words)
+    ways = (link for a, row in enumerate(links) for b, link in enumerate(row) if a != b)
+    meanings = [f"  {word:5} {meaning}" for word, meaning in legend(ways)]
+    return "\n".join([*lines, *lost, "", *_numa(gpus), *(["", "Links:", *meanings] if meanings else [])]) + "\n"
 
 
 def _facts(gpu: Gpu) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gpu_core.devices.model import LinkLevel, PairLink
 
 LEVEL_WORDS = {
@@ -14,9 +16,13 @@ LEVEL_WORDS = {
 }
 
 UNKNOWN = "?"
+NVLINKS = "NV#"
+"""Stands for every number of NVLinks."""
 
-MEANINGS = {
-    "NV#": "joined directly by that many NVLink connections",
+_DIRECTLY = "joined directly by that many NVLinks"
+_SWITCHED = "joined through NVSwitches by that many NVLinks of each"
+
+_MEANINGS = {
     "INT": "on one board",
     "PIX": "below one PCIe switch",
     "PXB": "across several PCIe switches, below one host bridge",
@@ -25,11 +31,26 @@ MEANINGS = {
     "SYS": "across NUMA nodes",
     UNKNOWN: "not known, since one of the two does not answer",
 }
-"""What each word means, from near to far; `NV#` stands for every number of NVLinks."""
+"""What each word means, from near to far."""
 
 
 def link_word(link: PairLink) -> str:
     """Return the word for the way from one GPU to another."""
-    if link.nvlinks:
-        return f"NV{link.nvlinks}"
+    if link.joined_by:
+        return f"NV{link.joined_by}"
     return UNKNOWN if link.level is None else LEVEL_WORDS[link.level]
+
+
+def legend(links: Iterable[PairLink]) -> tuple[tuple[str, str], ...]:
+    """Return the words for these ways with what they mean, from near to far; of others nothing is said."""
+    links = tuple(links)
+    words = {link_word(link) for link in links}
+    nvlinks = [
+        (NVLINKS, meaning)
+        for meaning, there in (
+            (_DIRECTLY, any(link.nvlinks for link in links)),
+            (_SWITCHED, any(link.switched for link in links)),
+        )
+        if there
+    ]
+    return (*nvlinks, *((word, meaning) for word, meaning in _MEANINGS.items() if word in words))

@@ -125,6 +125,10 @@ class UnreadableMig:
     fault: Fault
 
 
+_PROBE_COMPLETED = 3
+_SUCCESS = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fabric:
     """NVLink fabric membership, from nvmlDeviceGetGpuFabricInfo. `state` 3 means the probe completed."""
@@ -133,6 +137,11 @@ class Fabric:
     status: int
     clique: int
     cluster_uuid: str
+
+    @property
+    def joined(self) -> bool:
+        """Whether the GPU has become a member, so that clique and cluster say something."""
+        return self.state == _PROBE_COMPLETED and self.status == _SUCCESS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,10 +207,21 @@ class UnreadableGpu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairLink:
-    """What connects one GPU to another: the closest PCIe ancestor (None: unknown) and direct NVLink bridges."""
+    """What connects one GPU to another.
+
+    `level` is the closest PCIe ancestor (None: unknown), `nvlinks` counts the NVLinks from one straight to the other,
+    `switched` those by which both are joined through NVSwitches. The advice to the kubelet goes by the first two only,
+    as in the original.
+    """
 
     level: LinkLevel | None = None
     nvlinks: int = 0
+    switched: int = 0
+
+    @property
+    def joined_by(self) -> int:
+        """How many NVLinks join the two, in whichever way."""
+        return self.nvlinks + self.switched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from gpu_core.devices.nvml_gpu import read_gpu
 from gpu_core.devices.nvml_library import install, unload
 from gpu_core.devices.nvml_links import read_links
 from gpu_core.devices.nvml_monitor import NvmlMonitor
+from gpu_core.devices.switched_links import GpuLinks, joined
 from gpu_core.errors import Ending, NvmlCallError
 
 
@@ -126,11 +127,11 @@ class NvmlBackend:
         )
 
     def _links(self, gpus: Sequence[tuple[Gpu, Any]]) -> tuple[tuple[PairLink, ...], ...]:
-        jobs = {("links", place): partial(read_links, place, gpus) for place in range(len(gpus))}
-        unknown = tuple(PairLink() for _ in gpus)
-        return tuple(
-            unknown if isinstance(row, Fault) else row
-            for _, row in sorted(self._threads.each(jobs), key=lambda item: item[0])
+        jobs = {("links", place): partial(read_links, place, gpus, self._files) for place in range(len(gpus))}
+        unknown = GpuLinks(ways=tuple(PairLink() for _ in gpus))
+        answers = sorted(self._threads.each(jobs), key=lambda item: item[0])
+        return joined(
+            [gpu for gpu, _ in gpus], [unknown if isinstance(answer, Fault) else answer for _, answer in answers]
         )
 
 

@@ -1,7 +1,7 @@
-"""Reads how GPUs are connected: their closest common PCIe ancestor, and the NVLink bridges between them.
+"""Reads how GPUs are connected: their closest common PCIe ancestor, and their NVLinks.
 
-An NVLink counts towards the GPU at its other end; links into a switch lead to no GPU and count for none, as in the
-allocator of the original.
+An NVLink counts towards the GPU at its other end, as in the allocator of the original. One that ends in a switch leads
+to no GPU, and is counted by itself.
 """
 
 from __future__ import annotations
@@ -13,21 +13,29 @@ from typing import Any
 import pynvml
 
 from gpu_core.devices.model import Gpu, LinkLevel, PairLink
+from gpu_core.devices.node_files import NodeFiles
 from gpu_core.devices.nvml_calls import may
 from gpu_core.devices.pci import kernel_address
+from gpu_core.devices.pci_ids import NVIDIA
+from gpu_core.devices.switched_links import GpuLinks
 
 _MOST_LINKS = 18
-"""NVML_NVLINK_MAX_LINKS of the GPUs whose links can be bridges between two GPUs."""
+"""NVML_NVLINK_MAX_LINKS: how many NVLinks a GPU can have."""
+
+_SWITCH_CLASS = 0x0680
+"""PCI's class of bridges that are of no other kind, to which NVSwitches belong."""
 
 
-def read_links(place: int, gpus: Sequence[tuple[Gpu, Any]]) -> tuple[PairLink, ...]:
-    """Return the link from the GPU at one place to each, by place. What a lost GPU does not answer is unknown."""
+def read_links(place: int, gpus: Sequence[tuple[Gpu, Any]], files: NodeFiles) -> GpuLinks:
+    """Return what the GPU at one place says of its links. What a lost GPU does not answer is unknown."""
     _, one = gpus[place]
-    bridges = _bridges(one)
-    return tuple(
+    known = frozenset(_address(gpu) for gpu, _ in gpus)
+    bridges, into_switches = _ends(one, known, files)
+    ways = tuple(
         PairLink() if other == place else PairLink(level=_level(one, handle), nvlinks=bridges[_address(gpu)])
         for other, (gpu, handle) in enumerate(gpus)
     )
+    return GpuLinks(ways=ways, into_switches=into_switches)
 
 
 def _level(one: Any, other: Any) -> LinkLevel | None:
@@ -38,18 +46,32 @@ def _level(one: Any, other: Any) -> LinkLevel | None:
         return None
 
 
-def _bridges(handle: Any) -> Counter[str]:
-    """Return how many of a GPU's active NVLinks end at each PCI address."""
+def _ends(handle: Any, known: frozenset[str], files: NodeFiles) -> tuple[Counter[str], int]:
+    """Return how many of a GPU's active NVLinks end at each GPU's PCI address, and how many in a switch."""
     ends: Counter[str] = Counter()
+    switched = 0
     for link in range(_MOST_LINKS):
         state = may("DeviceGetNvLinkState", pynvml.nvmlDeviceGetNvLinkState, handle, link)
         if state != pynvml.NVML_FEATURE_ENABLED:
             continue
         bus_id = may("DeviceGetNvLinkRemotePciInfo", _remote_bus_id, handle, link)
         address = None if bus_id is None else kernel_address(bus_id)
-        if address is not None:
+        if address is not None and address in known:
             ends[address] += 1
-    return ends
+        elif _ends_in_switch(handle, link, address, files):
+            switched += 1
+    return ends, switched
+
+
+def _ends_in_switch(handle: Any, link: int, address: str | None, files: NodeFiles) -> bool:
+    kind = may("DeviceGetNvLinkRemoteDeviceType", pynvml.nvmlDeviceGetNvLinkRemoteDeviceType, handle, link)
+    if kind is not None and kind != pynvml.NVML_NVLINK_DEVICE_TYPE_UNKNOWN:
+        return bool(kind == pynvml.NVML_NVLINK_DEVICE_TYPE_SWITCH)
+    # Drivers before 470 do not tell; the kernel does where the switch is on this machine's own bus.
+    facts = None if address is None else files.pci(address)
+    if facts is None or facts.class_code is None:
+        return False
+    return facts.vendor == NVIDIA and facts.class_code >> 8 == _SWITCH_CLASS
 
 
 def _remote_bus_id(handle: Any, link: int) -> str:

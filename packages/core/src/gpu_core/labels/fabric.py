@@ -6,8 +6,6 @@ from gpu_core.devices.model import Fabric
 from gpu_core.labels.model import PREFIX, Labels, Node
 from gpu_core.labels.values import label_value
 
-_PROBE_COMPLETED = 3
-_SUCCESS = 0
 _CALL = "DeviceGetGpuFabricInfo"
 
 
@@ -33,5 +31,4 @@ def label(node: Node) -> Labels:
 
 
 def _attached(fabric: Fabric) -> bool:
-    joined = fabric.state == _PROBE_COMPLETED and fabric.status == _SUCCESS
-    return joined and bool(fabric.cluster_uuid.strip("0-"))
+    return fabric.joined and bool(fabric.cluster_uuid.strip("0-"))

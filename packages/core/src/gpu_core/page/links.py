@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpu_core.devices.link_words import MEANINGS, link_word
+from gpu_core.devices.link_words import legend, link_word
 from gpu_core.devices.model import LinkLevel, PairLink
 from gpu_core.page.markup import Markup, el
 
@@ -70,7 +70,7 @@ def _field(a: int, b: int, link: PairLink, title: str) -> tuple[Markup, Markup]:
 
 
 def _shade(link: PairLink) -> int | None:
-    if link.nvlinks:
+    if link.joined_by:
         return 0
     return None if link.level is None else _SHADES[link.level]
 
@@ -84,11 +84,6 @@ def _text(x: float, y: float, text: str, class_: str | None) -> Markup:
 
 
 def _legend(links: Sequence[Sequence[PairLink]]) -> Markup:
-    used = {link_word(link) for a, row in enumerate(links) for b, link in enumerate(row) if a != b}
-    nvlink = any(word.startswith("NV") for word in used)
-    lines = [
-        el("span", el("strong", word), f" {meaning}")
-        for word, meaning in MEANINGS.items()
-        if word in used or (word == "NV#" and nvlink)
-    ]
+    ways = (link for a, row in enumerate(links) for b, link in enumerate(row) if a != b)
+    lines = [el("span", el("strong", word), f" {meaning}") for word, meaning in legend(ways)]
     return el("p", *lines, class_="legend small faint")

@@ -15,6 +15,10 @@ from gpu_core.devices.simulated.node import SimulatedNode
 _SWITCHES = 6
 _FIRST_SWITCH_BUS = 0xC0
 
+# NVML's kinds of what is at the end of an NVLink.
+_GPU = 0
+_SWITCH = 2
+
 
 def _position(handles: Handles, device: Any) -> int | None:
     unit = handles.unit(device)
@@ -22,11 +26,15 @@ def _position(handles: Handles, device: Any) -> int | None:
     return next((index for index, gpu in enumerate(gpus) if unit is not None and gpu.uuid == unit.uuid), None)
 
 
+def _peers(node: SimulatedNode, position: int) -> list[str]:
+    """Return the bus id of the GPU at the end of each NVLink of a GPU that leads to one."""
+    return [node.gpus[peer].bus_id for peer, links in enumerate(node.bridges[position]) for _ in range(links)]
+
+
 def _ends(node: SimulatedNode, position: int) -> list[str]:
     """Return the bus id at the end of each of a GPU's NVLinks, other GPUs first."""
-    peers = [node.gpus[peer].bus_id for peer, links in enumerate(node.bridges[position]) for _ in range(links)]
     buses = (_FIRST_SWITCH_BUS + link % _SWITCHES for link in range(node.switch_links))
-    return [*peers, *(f"00000000:{bus:02X}:00.0" for bus in buses)]
+    return [*_peers(node, position), *(f"00000000:{bus:02X}:00.0" for bus in buses)]
 
 
 def _common_ancestor(handles: Handles, one: Any, other: Any, level: Any) -> int:
@@ -57,10 +65,20 @@ def _remote_pci_info(handles: Handles, device: Any, link: Any, info: Any) -> int
     return SUCCESS
 
 
+def _remote_device_type(handles: Handles, device: Any, link: Any, kind: Any) -> int:
+    position = _position(handles, device)
+    node = handles.state.node
+    if position is None or not 0 <= number(link) < len(_ends(node, position)):
+        return NOT_SUPPORTED
+    put_number(kind, _SWITCH if number(link) >= len(_peers(node, position)) else _GPU)
+    return SUCCESS
+
+
 LINK_CALLS: Mapping[str, Callable[..., int]] = MappingProxyType(
     {
         "DeviceGetTopologyCommonAncestor": _common_ancestor,
         "DeviceGetNvLinkState": _link_state,
         "DeviceGetNvLinkRemotePciInfo": _remote_pci_info,
+        "DeviceGetNvLinkRemoteDeviceType": _remote_device_type,
     }
 )
