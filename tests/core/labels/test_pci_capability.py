@@ -44,6 +44,14 @@ HOST = VgpuHost(driver_version="535.161.05", driver_branch="r536_57")
             HOST,
             id="a vendor's other capability first",
         ),
+        pytest.param(
+            space({0x40: vgpu_capability(b"\x00\x18" + VERSION + BRANCH + b"??")}, first=0x40),
+            HOST,
+            id="a driver's record with more behind its two texts",
+        ),
+        pytest.param(
+            space({0xE5: vgpu_capability(DRIVER_RECORD)}, first=0xE5), HOST, id="a capability that ends with the space"
+        ),
         pytest.param(space({}, first=0x40, listed=False), None, id="no list of capabilities"),
         pytest.param(space({}, first=0), None, id="an empty list"),
         pytest.param(space({0x40: b"\x10\x00\x00"}, first=0x40), None, id="other capabilities only"),
@@ -84,18 +92,53 @@ def test_configuration_space_tells_a_virtual_gpu(config: bytes, expected: VgpuHo
         ),
         pytest.param(
             space({0x40: vgpu_capability(b"\x02\x00" + DRIVER_RECORD)}, first=0x40),
-            "has a vGPU capability with a record of 0 bytes, which cannot be",
+            "has a vGPU capability with a record 2 of 0 bytes, fewer than 2",
             id="a record without length",
         ),
         pytest.param(
             space({0x40: vgpu_capability(b"\x02\xff" + DRIVER_RECORD)}, first=0x40),
-            "has a vGPU capability that does not hold the host's driver version",
+            "has a vGPU capability that ends within its record 2",
             id="a record longer than its capability",
         ),
         pytest.param(
             space({0xF0: vgpu_capability(DRIVER_RECORD)[:16]}, first=0xF0),
-            "has a vGPU capability that does not hold the host's driver version",
+            "has a vGPU capability that ends within its record 0",
             id="a capability cut off by the end",
+        ),
+        pytest.param(
+            space({0x40: vgpu_capability(b"\x00\x00" + DRIVER_RECORD)}, first=0x40),
+            "has a vGPU capability with a record 0 of 0 bytes, fewer than 22",
+            id="a driver's record without length, whose text is the next record",
+        ),
+        pytest.param(
+            space({0x40: vgpu_capability(b"\x00\x06" + VERSION + BRANCH)}, first=0x40),
+            "has a vGPU capability with a record 0 of 6 bytes, fewer than 22",
+            id="a driver's record too short for its two texts",
+        ),
+        pytest.param(
+            space({0x40: vgpu_capability(b"\x00\x15" + VERSION + BRANCH)}, first=0x40),
+            "has a vGPU capability with a record 0 of 21 bytes, fewer than 22",
+            id="a driver's record one byte too short",
+        ),
+        pytest.param(
+            space({0x40: vgpu_capability(b"\x00\xfa" + VERSION + BRANCH)}, first=0x40),
+            "has a vGPU capability that ends within its record 0",
+            id="a driver's record longer than its capability",
+        ),
+        pytest.param(
+            space({0x40: vgpu_capability(b"\x00\x17" + VERSION + BRANCH)}, first=0x40),
+            "has a vGPU capability that ends within its record 0",
+            id="a driver's record one byte longer than its capability",
+        ),
+        pytest.param(
+            space({0x40: vgpu_capability(b"\x02\x04ab")}, first=0x40),
+            "has a vGPU capability that does not hold the host's driver version",
+            id="no driver's record",
+        ),
+        pytest.param(
+            space({0x40: vgpu_capability(b"\x02\x04ab\x00")}, first=0x40),
+            "has a vGPU capability that does not hold the host's driver version",
+            id="half the head of a record",
         ),
     ],
 )
@@ -118,3 +161,30 @@ def test_any_list_of_capabilities_ends_in_an_answer(rest: bytes, first: int) -> 
 def test_any_list_of_records_ends_in_an_answer(records: bytes) -> None:
     config = space({0x40: vgpu_capability(records)}, first=0x40)
     assert isinstance(vgpu_host(config), VgpuHost | Unclear)
+
+
+def record(identity: int, data: bytes) -> bytes:
+    return bytes([identity, 2 + len(data)]) + data
+
+
+OTHER_RECORDS = st.lists(st.builds(record, st.integers(1, 255), st.binary(max_size=20)), max_size=6)
+TEXTS = st.text(alphabet="0123456789._r", max_size=10)
+
+
+@given(OTHER_RECORDS, TEXTS, TEXTS, st.binary(max_size=8), st.binary(max_size=8))
+def test_a_drivers_record_is_found_behind_any_others(
+    others: list[bytes], version: str, branch: str, more: bytes, behind: bytes
+) -> None:
+    texts = version.encode().ljust(10, b"\0") + branch.encode().ljust(10, b"\0")
+    capability = vgpu_capability(b"".join(others) + record(0, texts + more) + behind)
+    assert vgpu_host(space({0x40: capability}, first=0x40)) == VgpuHost(driver_version=version, driver_branch=branch)
+
+
+@given(OTHER_RECORDS, st.integers(0, 255), st.binary(max_size=40))
+def test_a_drivers_record_that_is_too_short_or_ends_elsewhere_tells_nothing(
+    others: list[bytes], length: int, data: bytes
+) -> None:
+    """The record promises `length` bytes and the capability ends behind `data`."""
+    capability = vgpu_capability(b"".join(others) + bytes([0, length]) + data)
+    whole = 22 <= length <= 2 + len(data)
+    assert isinstance(vgpu_host(space({0x40: capability}, first=0x40)), VgpuHost if whole else Unclear)

@@ -11,10 +11,11 @@ def function(config: bytes, number: int = 0) -> PciFacts:
     return PciFacts(address=f"0000:07:00.{number}", vendor=0x10DE, config=config)
 
 
-def virtual(version: bytes = b"535.161.05") -> bytes:
+def virtual(version: bytes = b"535.161.05", *, before: bytes = b"") -> bytes:
     space = bytearray(256)
     space[0x06], space[0x34] = 0x10, 0x40
-    space[0x40:0x5B] = bytes([0x09, 0, 27]) + b"VF" + bytes([0, 22]) + version + b"r536_57\0\0\0"
+    records = before + bytes([0, 22]) + version + b"r536_57\0\0\0"
+    space[0x40 : 0x45 + len(records)] = bytes([0x09, 0, 5 + len(records)]) + b"VF" + records
     return bytes(space)
 
 
@@ -51,6 +52,17 @@ NO_HOST = {"nvidia.com/vgpu.present": "false"}
                 ),
             ),
             id="functions read without privilege",
+        ),
+        pytest.param(
+            (function(virtual(before=b"\0\0")),),
+            NO_HOST,
+            (
+                (
+                    "PCI function 0000:07:00.0 has a vGPU capability with a record 0 of 0 bytes, fewer than 22; it is "
+                    "taken for no virtual GPU."
+                ),
+            ),
+            id="a driver's record without length",
         ),
     ],
 )

@@ -3,7 +3,8 @@
 The configuration space of a PCI function (256 bytes) may hold a chain of capabilities. Byte 0x34 names the
 first one's offset; each begins with its id, the offset of the next one and, where vendor-specific (id 9), its own
 length. A vGPU's carries the letters `VF` behind that, then records of an id, a length that counts these two bytes
-too, and data. Record 0 holds the host's driver: 10 bytes of version, 10 bytes of branch, both padded with NUL.
+too, and data. Record 0 holds the host's driver: 10 bytes of version, 10 bytes of branch, both padded with NUL. It may
+be longer than these 22 bytes.
 
 Both lists come from a device and may be damaged in any way, so every step has to move on or end the search.
 """
@@ -22,6 +23,7 @@ _VENDOR_SPECIFIC = 0x09
 _BROKEN = 0xFF
 _SIGNATURE = b"VF"
 _RECORDS = 5
+_RECORD_HEAD = 2
 _DRIVER_RECORD = 0
 _TEXT_SIZE = 10
 
@@ -70,16 +72,23 @@ def vgpu_host(config: bytes) -> VgpuHost | Unclear | None:
 
 def _driver_of(capability: bytes) -> VgpuHost | Unclear:
     position = _RECORDS
-    while position + 2 <= len(capability):
-        identity, length = capability[position : position + 2]
+    while position + _RECORD_HEAD <= len(capability):
+        identity, length = capability[position : position + _RECORD_HEAD]
+        end = position + length
+        least = _RECORD_HEAD + (2 * _TEXT_SIZE if identity == _DRIVER_RECORD else 0)
+        if length < least:
+            return Unclear(
+                reason=f"has a vGPU capability with a record {identity} of {length} bytes, fewer than {least}"
+            )
+        if end > len(capability):
+            return Unclear(reason=f"has a vGPU capability that ends within its record {identity}")
         if identity == _DRIVER_RECORD:
-            data = capability[position + 2 : position + 2 + 2 * _TEXT_SIZE]
-            if len(data) < 2 * _TEXT_SIZE:
-                break
-            return VgpuHost(driver_version=_text(data[:_TEXT_SIZE]), driver_branch=_text(data[_TEXT_SIZE:]))
-        if length <= 1:
-            return Unclear(reason=f"has a vGPU capability with a record of {length} bytes, which cannot be")
-        position += length
+            version, branch = position + _RECORD_HEAD, position + _RECORD_HEAD + _TEXT_SIZE
+            return VgpuHost(
+                driver_version=_text(capability[version:branch]),
+                driver_branch=_text(capability[branch : branch + _TEXT_SIZE]),
+            )
+        position = end
     return Unclear(reason="has a vGPU capability that does not hold the host's driver version")
 
 
