@@ -47,18 +47,6 @@ def test_options_and_pre_start_are_answered(kubelet: Kubelet) -> None:
         kubelet.pre_start(GPU, [])
 
 
-def test_preferred_devices_are_told_and_impossible_wishes_refused(kubelet: Kubelet) -> None:
-    with run_plugin(kubelet, "a100x4-pcie"):
-        kubelet.log.wait_for(Listed)
-        every = [device.id for device in kubelet.devices(GPU)]
-        # These two are joined by NVLink bridges.
-        assert kubelet.preferred(GPU, available=every, size=2, must_include=[every[2]]) == (every[0], every[2])
-        with pytest.raises(grpc.RpcError) as raised:
-            kubelet.preferred(GPU, available=every[:2], size=2, must_include=["GPU-x"])
-        assert status(raised.value) == "INVALID_ARGUMENT"
-        assert kubelet.admit(GPU, 1).devices
-
-
 def test_without_a_kubelet_socket_it_serves_and_does_not_register(kubelet: Kubelet) -> None:
     expected = LIFE["life/no-kubelet-socket"]
     with run_plugin(kubelet.directory, "t4x1") as plugin:

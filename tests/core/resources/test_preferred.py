@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import product
 
 import pytest
@@ -13,12 +14,11 @@ from core.resources.asking import config_of, entry, time_slicing
 from core.resources.building import mig_gpu, node_of, recorded_node, whole_gpu
 from gpu_core.config.words import AllocationPolicy
 from gpu_core.devices.model import Inventory, LinkLevel, PairLink
-from gpu_core.errors import AllocationError
 from gpu_core.resources.aligned import EXACT_UP_TO
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.links import Links, links_by_uuid
 from gpu_core.resources.model import Resource
-from gpu_core.resources.preferred import prefer
+from gpu_core.resources.preferred import Impossible, prefer
 
 PACKED, DISTRIBUTED = AllocationPolicy.PACKED, AllocationPolicy.DISTRIBUTED
 
@@ -31,6 +31,15 @@ def resource_of(
     return resource
 
 
+def choose(
+    resource: Resource, links: Links, available: Sequence[str], required: Sequence[str], size: int
+) -> tuple[str, ...]:
+    """Ask what can be met."""
+    answer = prefer(resource, links, available, required, size)
+    assert isinstance(answer, tuple)
+    return answer
+
+
 def ids(resource: Resource) -> list[str]:
     return [device.id for device in resource.devices]
 
@@ -41,48 +50,92 @@ SHARED = resource_of(FOUR, replicas=3)
 BRIDGES = recorded_node("a100x8-pcie-bridges")
 
 
+KINDS = [
+    pytest.param(WHOLE, id="whole GPUs"),
+    pytest.param(SHARED, id="shares"),
+    pytest.param(resource_of(node_of(mig_gpu(0, "1g.5gb", "1g.5gb", "1g.5gb")), mig="single"), id="MIG devices"),
+    pytest.param(resource_of(recorded_node("wsl")), id="the only device of WSL"),
+]
+
+
+@pytest.mark.parametrize("resource", KINDS)
 @pytest.mark.parametrize(
-    ("resource", "available", "required", "size", "message"),
+    ("available", "required", "size", "reason"),
     [
+        pytest.param([0], [], -1, "it asks for -1 devices", id="a negative size"),
+        pytest.param([0], [], 2, "it asks for 2 devices, and only 1 are available", id="more than are available"),
+        pytest.param([], [], 1, "it asks for 1 devices, and only 0 are available", id="nothing is available"),
         pytest.param(
-            WHOLE,
-            ["GPU-0"],
-            ["GPU-1"],
-            1,
-            "GPU-1 must be in the allocation but is not available",
-            id="a required GPU in use",
-        ),
-        pytest.param(
-            SHARED, ["GPU-0::0"], ["GPU-0::9"], 1, "GPU-0::9 must be in the allocation", id="a required share unknown"
-        ),
-        pytest.param(WHOLE, ["GPU-0", "GPU-9"], [], 1, "nvidia.com/gpu has no device GPU-9", id="an unknown GPU"),
-        pytest.param(
-            SHARED, ["GPU-0::0"], [], 2, "2 devices are asked for, but only 1 are available", id="too few shares"
-        ),
-        pytest.param(
-            resource_of(node_of(mig_gpu(0, "1g.5gb")), mig="single"),
+            [0, "nope"],
             [],
-            [],
+            2,
+            "it asks for 2 devices, and only 1 are available",
+            id="more than are available and known",
+        ),
+        pytest.param([0, 0], [], 2, "it asks for 2 devices, and only 1 are available", id="one that is named twice"),
+        pytest.param(
+            [0], [0], 0, "it requires 1 devices and asks for only 0", id="nothing, though something is required"
+        ),
+        pytest.param(
+            [], [0], 1, "it requires devices that are not available: {0}", id="a required device that is in use"
+        ),
+        pytest.param(
+            [0, "nope"],
+            ["nope"],
             1,
-            "1 devices are asked for, but only 0 are available",
-            id="no MIG device",
+            "it requires devices that are not available: nope",
+            id="a required device that is unknown",
+        ),
+        pytest.param(
+            [0],
+            ["a", "b", "c", "d", "e", 0],
+            6,
+            "it requires devices that are not available: a, b, c and 2 more",
+            id="many required devices that are unknown",
         ),
     ],
 )
-def test_a_request_is_refused_for(
-    resource: Resource, available: list[str], required: list[str], size: int, message: str
+def test_a_question_that_cannot_be_met_gets_a_reason_instead_of_devices(
+    resource: Resource, available: list[int | str], required: list[int | str], size: int, reason: str
 ) -> None:
-    with pytest.raises(AllocationError, match=message):
-        prefer(resource, {}, available, required, size)
+    names = ids(resource)
+    free, fixed = (
+        [names[number] if isinstance(number, int) else number for number in numbers]
+        for numbers in (available, required)
+    )
+    assert prefer(resource, {}, free, fixed, size) == Impossible(reason=reason.format(*names))
+
+
+@pytest.mark.parametrize("resource", KINDS[:3])
+def test_two_required_devices_do_not_fit_into_one(resource: Resource) -> None:
+    names = ids(resource)
+    answer = prefer(resource, {}, names, names[:2], 1)
+    assert answer == Impossible(reason="it requires 2 devices and asks for only 1")
+
+
+@pytest.mark.parametrize("resource", KINDS)
+def test_nothing_is_preferred_where_nothing_is_asked_for(resource: Resource) -> None:
+    assert [prefer(resource, {}, available, [], 0) for available in (ids(resource), [])] == [(), ()]
+
+
+@given(st.data(), st.sampled_from([kind.values[0] for kind in KINDS]))
+def test_every_question_gets_a_full_answer_or_a_reason(data: st.DataObject, resource: Resource) -> None:
+    any_id = st.one_of(st.sampled_from(ids(resource)), st.text(max_size=3))
+    available = data.draw(st.lists(any_id, max_size=8))
+    required = data.draw(st.lists(any_id, max_size=3))
+    size = data.draw(st.integers(-2, 6))
+    answer = prefer(resource, {}, available, required, size)
+    free = set(available) & set(ids(resource))
+    possible = set(required) <= free and len(set(required)) <= size <= len(free)
+    assert isinstance(answer, tuple) == possible
+    if isinstance(answer, tuple):
+        assert len(answer) == len(set(answer)) == size
+        assert set(required) <= set(answer) <= free
 
 
 @pytest.mark.parametrize(
     ("resource", "available", "required", "size", "answer"),
     [
-        pytest.param(WHOLE, ["GPU-0"], [], 0, (), id="nothing for size 0"),
-        pytest.param(SHARED, ["GPU-0::0"], [], -1, (), id="nothing for a negative size"),
-        pytest.param(WHOLE, ["GPU-0"], [], 2, (), id="no preference for more GPUs than are free"),
-        pytest.param(WHOLE, ["GPU-0", "GPU-1"], ["GPU-0", "GPU-1"], 1, (), id="nor for fewer than are required"),
         pytest.param(WHOLE, ["GPU-0", "GPU-0", "GPU-1"], [], 2, ("GPU-0", "GPU-1"), id="an id named twice counts once"),
         pytest.param(
             WHOLE,
@@ -95,14 +148,15 @@ def test_a_request_is_refused_for(
         pytest.param(
             SHARED, ["GPU-0::0", "GPU-0::0", "GPU-0::1"], [], 2, ("GPU-0::0", "GPU-0::1"), id="and so does a share"
         ),
-        pytest.param(SHARED, ["GPU-0::0", "nope"], [], 1, ("GPU-0::0",), id="an unknown share is passed over"),
+        pytest.param(SHARED, ["nope", "GPU-0::0"], [], 1, ("GPU-0::0",), id="an unknown share is passed over"),
+        pytest.param(WHOLE, ["GPU-9", "GPU-0"], [], 1, ("GPU-0",), id="and so is an unknown GPU"),
         pytest.param(
             SHARED,
-            ["GPU-0::0", "GPU-0::1"],
-            ["GPU-0::0", "GPU-0::1"],
-            1,
-            ("GPU-0::0", "GPU-0::1"),
-            id="all that is required",
+            ["GPU-0::0", "GPU-0::1", "GPU-0::2"],
+            ["GPU-0::2", "GPU-0::1"],
+            2,
+            ("GPU-0::2", "GPU-0::1"),
+            id="all that is required, where no more is asked for",
         ),
         pytest.param(
             WHOLE,
@@ -120,7 +174,7 @@ def test_a_request_is_refused_for(
 def test_the_answer_is(
     resource: Resource, available: list[str], required: list[str], size: int, answer: tuple[str, ...]
 ) -> None:
-    assert prefer(resource, {}, available, required, size) == answer
+    assert choose(resource, {}, available, required, size) == answer
 
 
 @pytest.mark.parametrize(
@@ -135,7 +189,7 @@ def test_the_answer_is(
 )
 def test_shares_are_taken(policy: AllocationPolicy, available: str, size: int, answer: str) -> None:
     resource = resource_of(node_of(whole_gpu(0), whole_gpu(1)), replicas=2, policy=policy)
-    chosen = prefer(resource, {}, [f"GPU-{share}" for share in available.split()], [], size)
+    chosen = choose(resource, {}, [f"GPU-{share}" for share in available.split()], [], size)
     assert " ".join(share.removeprefix("GPU-") for share in chosen) == answer
 
 
@@ -149,7 +203,7 @@ def test_shares_are_taken(policy: AllocationPolicy, available: str, size: int, a
 def test_mig_devices_are_taken(policy: AllocationPolicy, answer: tuple[str, ...]) -> None:
     node = node_of(mig_gpu(0, "1g.5gb", "1g.5gb"), mig_gpu(1, "1g.5gb", "1g.5gb"))
     resource = resource_of(node, mig="single", policy=policy)
-    assert prefer(resource, {}, ids(resource), [], 3) == answer
+    assert choose(resource, {}, ids(resource), [], 3) == answer
 
 
 @given(st.data())
@@ -157,7 +211,7 @@ def test_shares_are_spread_as_evenly_as_can_be(data: st.DataObject) -> None:
     available = data.draw(st.lists(st.sampled_from(ids(SHARED)), unique=True, min_size=1))
     size = data.draw(st.integers(1, len(available)))
     required = data.draw(st.lists(st.sampled_from(available), unique=True, max_size=size))
-    chosen = prefer(SHARED, {}, available, required, size)
+    chosen = choose(SHARED, {}, available, required, size)
     assert len(set(chosen)) == size
     assert set(required) <= set(chosen) <= set(available)
     used = Counter(share.split("::")[0] for share in ids(SHARED) if share not in available or share in chosen)
@@ -178,16 +232,16 @@ def test_any_answer_for_whole_gpus_is_valid(data: st.DataObject) -> None:
     available = data.draw(st.lists(st.sampled_from(ids(resource)), min_size=1))
     size = data.draw(st.integers(1, len(set(available))))
     required = data.draw(st.lists(st.sampled_from(available), max_size=size))
-    chosen = prefer(resource, links, available, required, size)
+    chosen = choose(resource, links, available, required, size)
     assert len(chosen) == len(set(chosen)) == size
     assert set(required) <= set(chosen) <= set(available)
-    assert chosen == prefer(resource, links, available, required, size)
+    assert chosen == choose(resource, links, available, required, size)
 
 
 def test_the_order_of_the_request_decides_between_equals() -> None:
     resource = resource_of(BRIDGES)
     backwards = ids(resource)[::-1]
-    assert prefer(resource, links_by_uuid(BRIDGES), backwards, [], 2) == tuple(backwards[:2])
+    assert choose(resource, links_by_uuid(BRIDGES), backwards, [], 2) == tuple(backwards[:2])
 
 
 def test_many_unlike_gpus_get_a_good_answer() -> None:
@@ -202,5 +256,5 @@ def test_many_unlike_gpus_get_a_good_answer() -> None:
         )
         for (a, one), (b, other) in product(enumerate(names), repeat=2)
     }
-    assert prefer(resource, links, names, [], 4) == tuple(names[index] for index in (3, 11, 17, 29))
-    assert names[5] in prefer(resource, links, names, [names[5]], 9)
+    assert choose(resource, links, names, [], 4) == tuple(names[index] for index in (3, 11, 17, 29))
+    assert names[5] in choose(resource, links, names, [names[5]], 9)

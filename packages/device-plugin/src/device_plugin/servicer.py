@@ -21,8 +21,9 @@ from device_plugin.streams import MOST, Streams
 from gpu_core.errors import AllocationError
 from gpu_core.resources.links import Links
 from gpu_core.resources.model import Resource
-from gpu_core.resources.preferred import prefer
+from gpu_core.resources.preferred import Impossible, prefer
 from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.published import Published
 from gpu_kubelet._pb import deviceplugin_pb2 as pb
 from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
@@ -41,8 +42,8 @@ class Serving:
 _CALLS = 8
 """Calls of one resource that may be answered at once, besides open streams."""
 
-_LONGEST_REFUSAL = 1000
-"""Characters of a refusal."""
+_LONGEST_REASON = 1000
+"""Characters of what is said about a request: it may name devices, and a device's name may have any length."""
 
 
 class DevicePlugin(rpc.DevicePluginServicer):
@@ -94,24 +95,17 @@ class DevicePlugin(rpc.DevicePluginServicer):
     def GetPreferredAllocation(
         self, request: pb.PreferredAllocationRequest, context: grpc.ServicerContext
     ) -> pb.PreferredAllocationResponse:
-        """Say which of the available devices each container had best get."""
+        """Say which of the available devices each container had best get; never an error.
+
+        An error would end the admission of the pod, an empty answer leaves the choice to the kubelet.
+        """
         serving = self._serving()
         began = time.perf_counter()
-        try:
-            chosen = [
-                prefer(
-                    serving.resource,
-                    serving.links,
-                    container.available_deviceIDs,
-                    container.must_include_deviceIDs,
-                    container.allocation_size,
-                )
-                for container in request.container_requests
-            ]
-        except AllocationError as error:
-            self._refuse(context, serving, error)
+        responses = [
+            pb.ContainerPreferredAllocationResponse(deviceIDs=_preferred(serving, container))
+            for container in request.container_requests
+        ]
         self._took("GetPreferredAllocation", serving, began)
-        responses = [pb.ContainerPreferredAllocationResponse(deviceIDs=ids) for ids in chosen]
         return pb.PreferredAllocationResponse(container_responses=responses)
 
     def Allocate(self, request: pb.AllocateRequest, context: grpc.ServicerContext) -> pb.AllocateResponse:
@@ -144,8 +138,26 @@ class DevicePlugin(rpc.DevicePluginServicer):
         context.abort(grpc.StatusCode.INVALID_ARGUMENT, _shortened(str(error)))
 
 
+def _preferred(serving: Serving, container: pb.ContainerPreferredAllocationRequest) -> tuple[str, ...]:
+    chosen = prefer(
+        serving.resource,
+        serving.links,
+        container.available_deviceIDs,
+        container.must_include_deviceIDs,
+        container.allocation_size,
+    )
+    if isinstance(chosen, Impossible):
+        get_logger().warning(
+            "The kubelet's question which devices to prefer cannot be met; the choice is left to it",
+            resource=serving.resource.name,
+            reason=_shortened(chosen.reason),
+        )
+        return ()
+    return chosen
+
+
 def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_REFUSAL else f"{text[: _LONGEST_REFUSAL - 3]}..."
+    return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 3]}..."
 
 
 def plugin_listener(path: Path, servicer: rpc.DevicePluginServicer) -> Listener:

@@ -2,62 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
-from gpu_core.errors import AllocationError
 from gpu_core.resources.aligned import prefer_aligned
 from gpu_core.resources.greedy import prefer_greedily
 from gpu_core.resources.links import Links
-from gpu_core.resources.model import Resource
+from gpu_core.resources.model import Device, Resource
+
+_MOST_NAMED = 3
+"""Devices that a reason names; there may be thousands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impossible:
+    """A question that no choice of devices can answer, and why."""
+
+    reason: str
 
 
 def prefer(
     resource: Resource, links: Links, available: Sequence[str], required: Sequence[str], size: int
-) -> tuple[str, ...]:
-    """Return the ids of the devices to prefer, all of `required` among them; empty where nothing can be preferred.
+) -> tuple[str, ...] | Impossible:
+    """Return the ids of the `size` devices to prefer, all of `required` among them.
 
-    Ids that are named twice count once. `links` may be empty when it is not known how the GPUs are connected. Raises
-    AllocationError for required devices that are not available and when too few shares are.
+    Ids that are named twice count once, and available ones that the resource does not have (any more) do not count:
+    lists change while a pod is admitted. `links` may be empty when it is not known how the GPUs are connected.
     """
-    available, required = tuple(dict.fromkeys(available)), tuple(dict.fromkeys(required))
-    if size <= 0:
+    known = {device.id: device for device in resource.devices}
+    free = {id_: known[id_] for id_ in available if id_ in known}
+    required = tuple(dict.fromkeys(required))
+    reason = _reason_against(free.keys(), required, size)
+    if reason:
+        return Impossible(reason=reason)
+    if size == 0:
         return ()
-    free = frozenset(available)
-    missing = [device for device in required if device not in free]
+    if resource.aligned and all(device.replica is None for device in free.values()):
+        return _aligned(resource, links, free, required, size)
+    return _greedy(resource, free, required, size)
+
+
+def _reason_against(free: Collection[str], required: Sequence[str], size: int) -> str:
+    """Return why a question cannot be met, whatever kind of devices it is about; empty where it can."""
+    if size < 0:
+        return f"it asks for {size} devices"
+    missing = [id_ for id_ in required if id_ not in free]
     if missing:
-        raise AllocationError(
-            f"{resource.name}: {', '.join(missing)} must be in the allocation but is not available. Free it first."
-        )
-    shares = frozenset(device.id for device in resource.devices if device.replica is not None)
-    if resource.aligned and shares.isdisjoint(available):
-        return _aligned(resource, links, available, required, size)
-    return _greedy(resource, available, required, size)
+        more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+        return f"it requires devices that are not available: {', '.join(missing[:_MOST_NAMED])}{more}"
+    if len(required) > size:
+        return f"it requires {len(required)} devices and asks for only {size}"
+    if len(free) < size:
+        return f"it asks for {size} devices, and only {len(free)} are available"
+    return ""
 
 
 def _aligned(
-    resource: Resource, links: Links, available: tuple[str, ...], required: tuple[str, ...], size: int
+    resource: Resource, links: Links, free: Mapping[str, Device], required: Sequence[str], size: int
 ) -> tuple[str, ...]:
-    known = {device.id: device for device in resource.devices}
-    unknown = [device for device in available if device not in known]
-    if unknown:
-        raise AllocationError(f"{resource.name} has no device {', '.join(unknown)}. Ask only for devices it listed.")
-    # The kubelet takes an empty answer as no preference and then decides on its own whether it can go on.
-    if len(available) < size or len(required) > size:
-        return ()
-    free = [known[device] for device in available]
+    devices = list(free.values())
     if not links:
-        free.sort(key=resource.devices.index)
-    chosen = prefer_aligned(free, [known[device] for device in required], size, links)
+        devices.sort(key=resource.devices.index)
+    chosen = prefer_aligned(devices, [free[id_] for id_ in required], size, links)
     return tuple(device.id for device in chosen)
 
 
-def _greedy(resource: Resource, available: tuple[str, ...], required: tuple[str, ...], size: int) -> tuple[str, ...]:
-    candidates = frozenset(available).difference(required)
-    free = [device for device in resource.devices if device.id in candidates]
-    wanted = size - len(required)
-    if len(free) < wanted:
-        raise AllocationError(
-            f"{resource.name}: {size} devices are asked for, but only {len(free) + len(required)} are available."
-        )
-    chosen = prefer_greedily(resource.devices, free, wanted, resource.policy)
-    return required + tuple(device.id for device in chosen)
+def _greedy(resource: Resource, free: Mapping[str, Device], required: Sequence[str], size: int) -> tuple[str, ...]:
+    candidates = free.keys() - set(required)
+    devices = [device for device in resource.devices if device.id in candidates]
+    chosen = prefer_greedily(resource.devices, devices, size - len(required), resource.policy)
+    return (*required, *(device.id for device in chosen))
