@@ -11,7 +11,7 @@ from fakes.api_server import ApiServer
 from fakes.kubeconfig import write_kubeconfig
 from gpu_cluster import NODES, UnreachableError, connect
 from gpu_cluster.access import Kubeconfig
-from gpu_cluster.pace import TokenBucket
+from gpu_cluster.rate import TokenBucket
 from gpu_cluster.transport import Transport
 from gpu_core.errors import Ending
 

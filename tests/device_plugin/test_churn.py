@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from device_plugin.metrics import REGISTERED
-from device_plugin.registration import Pace, Pause
+from device_plugin.registration import Pace
 from fakes.running_plugin import RunningPlugin, run_plugin
+from gpu_core.runtime.pause import Pause
 from gpu_demo.kubelet import Behaviour, Event, Kubelet, Listed, Registers, Started
 
 GPU = "nvidia.com/gpu"

@@ -12,11 +12,12 @@ import pytest
 
 from device_plugin.messages import ONLOOKER
 from device_plugin.metrics import REGISTERED, REGISTRATION_FAILURES, REGISTRATIONS
-from device_plugin.registration import Pace, Pause
+from device_plugin.registration import Pace
 from device_plugin.running_plugin import over_sockets
 from fakes.plugin_answers import golden, options, status
 from fakes.running_plugin import run_plugin
 from gpu_core.errors import KubeletError
+from gpu_core.runtime.pause import Pause
 from gpu_demo.kubelet import Behaviour, Kubelet, Listed, Refused, Registered, Registers, StreamEnded, StreamOpened
 from gpu_kubelet._pb import deviceplugin_pb2 as pb
 from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc

@@ -17,7 +17,6 @@ from gpu_core.resources.health import HealthRules
 from gpu_core.resources.xids import IGNORED_BY_DEFAULT, XidPolicy
 
 LOST = Fault(call="DeviceGetUUID", code="GPU_IS_LOST")
-CHANNEL = "/dev/nvidia-caps-imex-channels/channel0"
 
 
 def node(*gpus: Gpu, unreadable: tuple[UnreadableGpu, ...] = ()) -> Inventory:

@@ -9,6 +9,7 @@ from gpu_cluster.cluster import Cluster, PatchType
 from gpu_cluster.connect import connect
 from gpu_cluster.errors import (
     ApiError,
+    Backoff,
     ConflictError,
     ExpiredError,
     ForbiddenError,
@@ -19,7 +20,6 @@ from gpu_cluster.errors import (
     UnreachableError,
 )
 from gpu_cluster.kinds import DAEMON_SETS, EVENTS, NODE_FEATURES, NODES, PODS, Kind
-from gpu_cluster.pace import Backoff
 from gpu_cluster.watching import EventType, WatchEvent, WatchStream
 
 __all__ = [

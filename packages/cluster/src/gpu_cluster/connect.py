@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpu_cluster.access import SERVICE_ACCOUNT, find_access
 from gpu_cluster.cluster import Cluster
-from gpu_cluster.pace import TokenBucket
+from gpu_cluster.rate import TokenBucket
 from gpu_cluster.transport import Transport
 
 

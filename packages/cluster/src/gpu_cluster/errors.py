@@ -11,21 +11,26 @@ ClusterError (gpu_core)
     ├── ExpiredError          410: the resource version is too old, list again
     └── InvalidError          422: the object breaks a rule of its kind
 
-Here, and nowhere else, stands which failures pass by themselves (`passing`) and which do not (`lasting`).
+Here, and nowhere else, stands which failures pass by themselves (`passing`) and which do not (`lasting`), and how long
+to wait after each.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpu_core.errors import ClusterError
+from gpu_core.runtime.pause import Pause, Retry
 
 _PASSING = frozenset({0, 409, 410, 429})
 
 # No 400: a watch is answered so when its version is unknown, and goes on after another list.
 _LASTING = frozenset({403, 405, 406, 413, 415, 422, 501})
+
+_LASTING_FIRST, _LASTING_LONGEST = 40.0, 10.0
+"""How many times longer the first and the longest pause are for what waiting cannot change."""
 
 
 class ApiError(ClusterError):
@@ -51,6 +56,30 @@ class ApiError(ClusterError):
     def lasting(self) -> bool:
         """Whether waiting cannot change it: somebody has to grant, install or correct something first."""
         return self.status in _LASTING
+
+
+class Backoff:
+    """How long to wait after failures in a row, in seconds; half of it is `chance`, a number from 0 up to 1.
+
+    What waiting cannot change has longer pauses of its own, from half a minute to five: it may be changed while we run,
+    and asking costs the API server something.
+    """
+
+    def __init__(self, *, chance: Callable[[], float], first: float = 0.8, longest: float = 30.0) -> None:
+        lasting = Pause(first=_LASTING_FIRST * first, longest=_LASTING_LONGEST * longest)
+        self._passing = Retry(pause=Pause(first=first, longest=longest), chance=chance)
+        self._lasting = Retry(pause=lasting, chance=chance)
+
+    def after(self, error: Exception) -> float:
+        """Count a failure and return how long to wait: at least half the step, and never less than asked for."""
+        if not isinstance(error, ApiError):
+            return self._passing.failed()
+        return (self._lasting if error.lasting else self._passing).failed(error.retry_after)
+
+    def reset(self) -> None:
+        """Forget the failures, after a success that lasted."""
+        self._passing.succeeded()
+        self._lasting.succeeded()
 
 
 class UnreachableError(ApiError):

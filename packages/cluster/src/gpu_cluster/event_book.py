@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gpu_cluster.node_event import News, Occurrences
-from gpu_cluster.pace import TokenBucket
+from gpu_cluster.rate import TokenBucket
 
 BURST = 25
 """Posts about one node at once, of news and of repetitions each."""

@@ -14,8 +14,8 @@ from typing import Any, NoReturn, TypeVar
 
 from gpu_cluster.access import Access, fingerprint
 from gpu_cluster.errors import UnreachableError, from_response
-from gpu_cluster.pace import TokenBucket
 from gpu_cluster.patience import SLICE, Patience
+from gpu_cluster.rate import TokenBucket
 from gpu_core.errors import Ending
 
 T = TypeVar("T")

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpu_core.runtime.pause import Pause
+
 SETTLE = 0.3
 """Changes within so many seconds of the first one are taken together."""
 
-FIRST_PAUSE = 1.0
-"""Seconds until another look after one that did not put in place what the label asks for; doubles each time."""
-
-LONGEST_PAUSE = 60.0
+PAUSE = Pause(first=1.0, longest=60.0)
+"""Until another look after one that did not put in place what the label asks for."""
 
 REST = 5.0
 """So many seconds at most after a look in vain, changes of files bring no other: what is busy must not keep us so."""
-
-_DOUBLINGS = 10
-
-
-def pause_after(failures: int) -> float:
-    """Return the seconds to wait after so many failures in a row."""
-    return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(failures - 1, _DOUBLINGS))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,7 +52,7 @@ class Agenda:
         """Note that a look is over."""
         if failed:
             self.failures += 1
-            pause = pause_after(self.failures)
+            pause = PAUSE.after(self.failures - 1)
             self.look_at, self.rest_until = now + pause, now + min(pause, REST)
         else:
             self.failures, self.look_at, self.rest_until = 0, None, None

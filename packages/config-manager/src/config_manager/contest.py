@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from config_manager.agenda import LONGEST_PAUSE, pause_after
+from config_manager.agenda import PAUSE
 
-FORGET = 2 * LONGEST_PAUSE
+FORGET = 2 * PAUSE.longest
 """A link that stayed as it was put for so many seconds is not contested any more."""
 
 
@@ -44,7 +44,7 @@ class Contest:
 
     def rests(self, now: float) -> bool:
         """Whether the link is away and has to stay so for now."""
-        return self.away and self.undone > 1 and now < self.put_at + pause_after(self.undone - 1)
+        return self.away and self.undone > 1 and now < self.put_at + PAUSE.after(self.undone - 2)
 
     def put(self, target: str | None, now: float) -> None:
         """Take note that the link points to what it should."""

@@ -15,11 +15,10 @@ from config_manager.contest import Contest
 from config_manager.find import signal_programs
 from config_manager.plan import Found, Keep, Wish, plan
 from gpu_core.errors import ConfigError
+from gpu_core.runtime.pause import Pause, Retry
 
-FIRST_RETRY = 0.5
-"""Seconds until a process that was not found is looked for again; doubles each time."""
-
-LONGEST_RETRY = 5.0
+_ABSENT = Pause(first=0.5, longest=5.0)
+"""Until a process that was not found is looked for again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +94,7 @@ class Switch:
         self._name: str | None = None
         self._contest = Contest()
         self._owing_since: float | None = None
-        self._pause = FIRST_RETRY
+        self._absent = Retry(pause=_ABSENT)
         self._starting: tuple[int, ...] = ()
         self.deliver_at: float | None = None
         """When a signal is to be sent, by the clock of `settle`; None while none is owed."""
@@ -136,7 +135,8 @@ class Switch:
             self._owing_since = self.deliver_at = None
         elif self._owing_since is None or self._used != wish.content:
             self._owing_since = self.deliver_at = now
-            self._pause, self._starting = FIRST_RETRY, ()
+            self._absent.succeeded()
+            self._starting = ()
         self._name, self._used = wish.name, wish.content
 
     def keep_copy(self) -> str | None:
@@ -174,7 +174,7 @@ class Switch:
         if self._owing_since is not None and now - self._owing_since >= task.patience:
             self._done()
             return GivenUp(problem=problem)
-        pause, self._pause = self._pause, min(LONGEST_RETRY, self._pause * 2)
+        pause = self._absent.failed()
         self.deliver_at = now + pause
         return NotYet(pause=pause)
 

@@ -22,11 +22,11 @@ from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.once import Once
 from gpu_core.runtime.operation import config_name, count_config
+from gpu_core.runtime.pause import Pause, Retry
 from gpu_core.runtime.supervise import Actions
 
-_FIRST_PAUSE = 1.0
-_LONGEST_PAUSE = 60.0
-_DOUBLINGS = 10
+_UNREAD = Pause(first=1.0, longest=60.0)
+"""Between two looks at GPUs that could not be read."""
 
 
 class App:
@@ -55,12 +55,12 @@ class App:
         self._about_config = Once(self._log.warning)
         # What a look at the node shows holds until a look shows it no more.
         self._about_node = Once(self._log.warning)
-        self._failures = 0
+        self._lost = Retry(pause=_UNREAD)
         self._failure = ""
         self._refused = ""
         self._due = clock()
         self._name_config()
-        self._incomplete = 0
+        self._incomplete = Retry(pause=_UNREAD)
         self._rules, self._health_warnings = _rules(loaded)
         self.node = Node(
             source,
@@ -156,8 +156,8 @@ class App:
 
     def _served(self, served: bool, warnings: Iterable[str]) -> None:
         self._failure = ""
-        if self._failures:
-            self._failures = 0
+        if self._lost.failures:
+            self._lost.succeeded()
             self._log.info("The driver answers")
         if not served:
             warnings = (*warnings, _NOTHING)
@@ -170,16 +170,15 @@ class App:
             self._failure = str(failure)
             self._about_node(f"{failure} Looking again, less and less often, until the driver answers.")
             self.node.lose(failure)
-        self._due = self._clock() + _pause(self._failures)
-        self._failures += 1
+        self._due = self._clock() + self._lost.failed()
 
     def _schedule(self) -> None:
         interval = self._loaded.config.flags.plugin.rescan_interval
         never = interval.seconds <= 0 or interval.is_infinite
         wait = math.inf if never else interval.period
-        if self._incomplete:
+        if self._incomplete.failures:
             # Sooner, since a driver that was slow may answer now, and less and less often, since a GPU may be broken.
-            wait = min(wait, _pause(self._incomplete - 1))
+            wait = min(wait, _UNREAD.after(self._incomplete.failures - 1))
         self._due = self._clock() + wait
 
     def _reload(self, reasons: tuple[str, ...]) -> None:
@@ -237,17 +236,16 @@ class App:
     def _count_unread(self, inventory: Inventory) -> None:
         """Take note of what did not answer in full."""
         complete = not inventory.unreadable and all(gpu.complete for gpu in inventory.gpus)
-        self._incomplete = 0 if complete else self._incomplete + 1
+        if complete:
+            self._incomplete.succeeded()
+        else:
+            self._incomplete.failed()
 
 
 _NOTHING = (
     "There is no GPU to serve. Waiting indefinitely for one to appear; nothing is registered with the kubelet until "
     "then. If this is no GPU node, keep the plugin off it with a node selector."
 )
-
-
-def _pause(failures: int) -> float:
-    return min(_FIRST_PAUSE * 2.0 ** min(failures, _DOUBLINGS), _LONGEST_PAUSE)
 
 
 def _rules(loaded: Loaded[PluginSettings]) -> tuple[HealthRules, tuple[str, ...]]:

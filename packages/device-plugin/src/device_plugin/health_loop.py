@@ -17,12 +17,13 @@ from gpu_core.devices.model import NO_ANSWER, Fault
 from gpu_core.errors import Ending, NvmlCallError
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
+from gpu_core.runtime.pause import Pause, Retry
 
 _WAIT = 0.25
 """Seconds of one wait for events, and so the most that stopping takes."""
 
-_FIRST_PAUSE = 1.0
-_LONGEST_PAUSE = 30.0
+_UNHEARD = Pause(first=1.0, longest=30.0)
+"""Between two tries to receive events."""
 
 _LOST = "GPU_IS_LOST"
 """What a wait for events answers when one of its GPUs fell off the bus."""
@@ -121,7 +122,7 @@ class HealthLoop:
             self._counters.set(self._health.metrics.monitored, 0.0)
 
     def _keep_following(self) -> None:
-        pause = _FIRST_PAUSE
+        retry = Retry(pause=_UNHEARD)
         while not self._stopping.is_set():
             began = self._clock()
             try:
@@ -141,9 +142,9 @@ class HealthLoop:
                     continue
                 self._failed(Fault(call=error.call, code=error.code))
                 # One that has worked for a while is worth another try soon.
-                pause = _FIRST_PAUSE if self._clock() - began > _LONGEST_PAUSE else pause
-                self._stopping.wait(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE)
+                if self._clock() - began > _UNHEARD.longest:
+                    retry.succeeded()
+                self._stopping.wait(retry.failed())
 
     def _forgive(self) -> bool:
         """Whether an event set may have failed since one more GPU has gone.

@@ -16,14 +16,15 @@ from device_plugin.streams import Streams
 from gpu_core.errors import KubeletError
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
+from gpu_core.runtime.pause import Pause, Retry
 from gpu_core.runtime.probes import Check
 from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
 from gpu_kubelet.listener import LAST_CALLS, Listener, Place, answered
 from gpu_kubelet.sockets import Server, accepts, server_at, socket_at
 
 _CONNECT_TIMEOUT = 1.0
-_FIRST_PAUSE = 0.5
-_LONGEST_PAUSE = 30.0
+_OBSTRUCTED = Pause(first=0.5, longest=30.0)
+"""Between two tries to make our socket."""
 
 Ready = Callable[[], str | None]
 """Says what keeps a resource from being served yet; None when nothing does."""
@@ -68,7 +69,7 @@ class Registrar:
         self._free_since: float | None = None
         self._said = ""
         self._logged = ""
-        self._pauses = 0
+        self._obstructed = Retry(pause=_OBSTRUCTED)
         self._stopping = False
         self._changed = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"{address.socket.stem} registrar", daemon=True)
@@ -141,7 +142,7 @@ class Registrar:
         if obstacle is not None:
             self._tell(obstacle, warns=True)
             return self._patience()
-        self._pauses = 0
+        self._obstructed.succeeded()
         if self._client is None:
             self._tell(f"Serving on {self._address.socket} without registering, as no kubelet socket is configured")
             return self._address.pace.look
@@ -154,8 +155,7 @@ class Registrar:
         if self._displaced:
             # The other's death leaves its socket as it was, and so is seen by looking only.
             return self._address.pace.look
-        self._pauses += 1
-        return min(_FIRST_PAUSE * 2.0 ** min(self._pauses - 1, 10), _LONGEST_PAUSE)
+        return self._obstructed.failed()
 
     def _serve(self) -> str | None:
         """See to it that our socket is there; return why it is not."""

@@ -11,23 +11,8 @@ import math
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from gpu_core.runtime.pause import Pause
 from gpu_kubelet.sockets import SocketFile
-
-# Powers of two beyond this would change nothing.
-_DOUBLINGS = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pause:
-    """How long to wait before another try, in seconds: `first`, then twice as long each time, `longest` at most."""
-
-    first: float
-    longest: float
-
-    def after(self, tries: int) -> float:
-        """Return the pause after that many tries before this one."""
-        return min(self.first * 2.0 ** min(tries, _DOUBLINGS), self.longest)
-
 
 _STREAM = Pause(first=10.0, longest=300.0)
 _LOST = Pause(first=2.0, longest=120.0)

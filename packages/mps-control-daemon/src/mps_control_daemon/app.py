@@ -25,6 +25,7 @@ from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.once import Once
 from gpu_core.runtime.operation import count_config
 from gpu_core.runtime.passing import clear_up
+from gpu_core.runtime.pause import Pause, Retry
 from gpu_core.runtime.probes import Check, Checks
 from gpu_core.runtime.supervise import Actions
 from mps_control_daemon.fleet import Fleet
@@ -41,8 +42,8 @@ RESCAN = 60.0
 _GPUS = "GPUs"
 """What is said of the node's GPUs; the last of it is shown to probes."""
 
-_FIRST_PAUSE = 1.0
-_DOUBLINGS = 6
+_UNREAD = Pause(first=1.0, longest=RESCAN)
+"""Between two looks at GPUs that could not be read."""
 
 
 @contextmanager
@@ -91,7 +92,7 @@ class App:
         # What is to be used as soon as the GPUs can be read.
         self._candidate: Loaded[MpsSettings] | None = loaded
         self._running = False
-        self._failures = 0
+        self._unread = Retry(pause=_UNREAD)
         self._due = clock()
         self._once = Once(self._log.warning)
         self._told_of: Loaded[MpsSettings] | None = None
@@ -132,7 +133,7 @@ class App:
         daemons = self._fleet.checks()
         if daemons:
             return (*daemons, *config)
-        ok = self._running and not self._failures
+        ok = self._running and not self._unread.failures
         reason = self._once.last(_GPUS) or "the node's GPUs are being read for the first time"
         return (Check(name="MPS", ok=ok, reason=reason), *config)
 
@@ -177,14 +178,12 @@ class App:
         try:
             inventory = self._hardware.read(loaded.config)
         except HardwareError as error:
-            pause = min(_FIRST_PAUSE * 2.0 ** min(self._failures, _DOUBLINGS), RESCAN)
-            self._failures += 1
             self._counters.add(READ_FAILURES)
-            self._due = self._clock() + pause
+            self._due = self._clock() + self._unread.failed()
             if loaded.config.sharing.strategy is SharingStrategy.MPS:
                 self._once(f"Waiting for the GPUs, which cannot be read: {error}", topic=_GPUS)
             return None
-        self._failures = 0
+        self._unread.succeeded()
         self._due = self._clock() + RESCAN
         return without_unmanaged(inventory, loaded.config.devices)
 

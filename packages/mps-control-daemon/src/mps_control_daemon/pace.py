@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from gpu_core.runtime.pause import Pause
+
 START_AGAIN = 30.0
 """Seconds after a start that failed."""
 
@@ -13,12 +15,11 @@ ASK_AGAIN = 10.0
 MISSES = 3
 """So many unanswered health questions in a row are taken for a daemon that hangs."""
 
-_FIRST_PAUSE = 1.0
-_LONGEST_PAUSE = 60.0
+_PAUSE = Pause(first=1.0, longest=60.0)
+"""Before a daemon that died is started again."""
+
 _CALM = 300.0
 """A daemon that ran for so many seconds is not blamed for what happened before."""
-
-_DOUBLINGS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +47,7 @@ class Pace:
         """Return the pace after a daemon ended by itself, or had to be given up."""
         calm = self.running_since is not None and now - self.running_since >= _CALM
         deaths = 1 if calm else self.deaths + 1
-        pause = min(_FIRST_PAUSE * 2.0 ** min(deaths - 1, _DOUBLINGS), _LONGEST_PAUSE)
-        return Pace(deaths=deaths, due=now + pause)
+        return Pace(deaths=deaths, due=now + _PAUSE.after(deaths - 1))
 
     def answered(self, now: float) -> Pace:
         """Return the pace after a good answer."""

@@ -12,10 +12,10 @@ from gpu_core.runtime.addresses import Address
 from gpu_core.runtime.http_connections import Connections, Told
 from gpu_core.runtime.http_listening import listen
 from gpu_core.runtime.http_pages import Page
+from gpu_core.runtime.pause import Pause, Retry
 
-_FIRST_PAUSE = 0.5
-_LONGEST_PAUSE = 10.0
-"""Seconds before an address is tried again; each pause is twice the one before."""
+_TAKEN = Pause(first=0.5, longest=10.0)
+"""Before an address is tried again."""
 
 _FAREWELL = 2.0
 """Seconds that the end of the server is waited for."""
@@ -80,19 +80,18 @@ class _Server:
             self._thread.join(_FAREWELL)
 
     def _run(self) -> None:
-        pause = _FIRST_PAUSE
+        retry = Retry(pause=_TAKEN)
         while not self._stopped.is_set():
             self._open()
             if self._connections is None:
-                self._stopped.wait(pause)
-                pause = min(pause * 2.0, _LONGEST_PAUSE)
+                self._stopped.wait(retry.failed())
                 continue
-            pause = _FIRST_PAUSE
+            retry.succeeded()
             try:
                 self._connections.serve(self._stopped)
             except Exception as error:  # noqa: BLE001  What goes wrong in a helper must not end it for good.
                 self._listening.impossible(error)
-                self._stopped.wait(_LONGEST_PAUSE)
+                self._stopped.wait(_TAKEN.longest)
             finally:
                 self._close()
 
