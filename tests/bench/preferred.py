@@ -17,11 +17,11 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from core.preference.listing import first_of_the_best
 from core.resources.building import recorded_node, whole_gpu
-from core.resources.listing import first_of_the_best
 from gpu_core.devices.model import LinkLevel, PairLink
-from gpu_core.resources.aligned import prefer_aligned
-from gpu_core.resources.links import Links, links_by_uuid, pair_scores
+from gpu_core.preference.closeness import Links, links_by_uuid, pair_scores
+from gpu_core.preference.preferred import prefer_aligned
 from gpu_core.resources.model import Device
 
 Between = Callable[[int, int], PairLink]

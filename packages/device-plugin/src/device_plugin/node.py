@@ -24,8 +24,8 @@ from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.devices.model import Fault, Inventory
 from gpu_core.errors import HardwareError, NvmlCallError, SuiteError
 from gpu_core.mps import CONTAINER_ROOT, MpsRoot
+from gpu_core.preference.closeness import links_by_uuid
 from gpu_core.resources.health import HealthBook, HealthRules
-from gpu_core.resources.links import links_by_uuid
 from gpu_core.resources.model import Resource
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.probes import Check

@@ -19,9 +19,9 @@ from device_plugin.messages import ONLOOKER, OPTIONS, container_message, list_me
 from device_plugin.metrics import ALLOCATIONS, LATENCY, REFUSALS
 from device_plugin.streams import MOST, Streams
 from gpu_core.errors import AllocationError
-from gpu_core.resources.links import Links
+from gpu_core.preference.closeness import Links
+from gpu_core.preference.preferred import Impossible, prefer
 from gpu_core.resources.model import Resource
-from gpu_core.resources.preferred import Impossible, prefer
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.published import Published

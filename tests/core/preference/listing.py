@@ -17,7 +17,7 @@ def score_of(scores: Scores, positions: Sequence[int]) -> int:
 
 
 def first_of_the_best(scores: Scores, size: int, required: Sequence[int]) -> tuple[int, ...]:
-    """Return what `gpu_core.resources.partition.best_set` has to return."""
+    """Return what `gpu_core.preference.best_set.best_set` has to return."""
 
     def allowed(part: tuple[int, ...]) -> bool:
         return len(part) == size and set(required) <= set(part)

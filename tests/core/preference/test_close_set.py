@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.resources.listing import best_score, score_of
-from core.resources.scores import Scores, any_scores, grouped
-from gpu_core.resources.neighbours import close_set
+from core.preference.listing import best_score, score_of
+from core.preference.scores import Scores, any_scores, grouped
+from gpu_core.preference.close_set import close_set
 
 
 @given(any_scores(most=10), st.data())

@@ -10,9 +10,9 @@ import pytest
 from core.resources.asking import config_of, sharing_of
 from core.resources.building import golden, recorded_node
 from gpu_core.config.words import AllocationPolicy
+from gpu_core.preference.closeness import links_by_uuid
+from gpu_core.preference.preferred import Impossible, prefer
 from gpu_core.resources.device_map import build_resources
-from gpu_core.resources.links import links_by_uuid
-from gpu_core.resources.preferred import Impossible, prefer
 
 ALIGNED = golden("preferred/aligned.json")
 GREEDY = golden("preferred/greedy.json")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.resources.listing import first_of_the_best
-from core.resources.scores import Scores, any_scores, grouped, grouped_scores, symmetric
-from gpu_core.resources.partition import TooMuchWork, best_set
+from core.preference.listing import first_of_the_best
+from core.preference.scores import Scores, any_scores, grouped, grouped_scores, symmetric
+from gpu_core.preference.best_set import TooMuchWork, best_set
 
 
 @given(st.one_of(any_scores(), grouped_scores()), st.data())

@@ -6,7 +6,7 @@ import pytest
 
 from core.resources.building import node_of, recorded_node, whole_gpu
 from gpu_core.devices.model import LinkLevel, PairLink
-from gpu_core.resources.links import links_by_uuid, pair_scores
+from gpu_core.preference.closeness import links_by_uuid, pair_scores
 from gpu_core.resources.model import Device
 
 

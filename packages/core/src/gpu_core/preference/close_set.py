@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from gpu_core.resources.kinds import Scores
+from gpu_core.preference.kinds import Scores
 
 
 def close_set(scores: Scores, size: int, required: Sequence[int]) -> tuple[int, ...]:

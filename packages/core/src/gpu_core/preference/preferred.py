@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpu_core.resources.aligned import prefer_aligned
-from gpu_core.resources.greedy import prefer_greedily
-from gpu_core.resources.links import Links
+from gpu_core.preference.best_set import TooMuchWork, best_set
+from gpu_core.preference.close_set import close_set
+from gpu_core.preference.closeness import Links, pair_scores
+from gpu_core.preference.greedy import prefer_greedily
 from gpu_core.resources.model import Device, Resource
+
+EXACT_UP_TO = 16
+"""Among this many free GPUs the answer is always the best one, whatever their links."""
+
+STEPS = 6_000
+"""How many sets are looked at among more free GPUs before a good answer has to do."""
 
 _MOST_NAMED = 3
 """Devices that a reason names; there may be thousands."""
@@ -72,3 +79,19 @@ def _greedy(resource: Resource, free: Mapping[str, Device], required: Sequence[s
     devices = [device for device in resource.devices if device.id in candidates]
     chosen = prefer_greedily(resource.devices, devices, size - len(required), resource.policy)
     return (*required, *(device.id for device in chosen))
+
+
+def prefer_aligned(
+    devices: Sequence[Device], required: Sequence[Device], size: int, links: Links
+) -> tuple[Device, ...]:
+    """Return which `size` of the free GPUs to take, in the order of `devices`, all of `required` among them.
+
+    The order of `devices` decides between equally good answers.
+    """
+    scores = pair_scores(devices, links)
+    fixed = [devices.index(device) for device in required]
+    try:
+        positions = best_set(scores, size, fixed, steps=None if len(devices) <= EXACT_UP_TO else STEPS)
+    except TooMuchWork:
+        positions = close_set(scores, size, fixed)
+    return tuple(devices[position] for position in positions)

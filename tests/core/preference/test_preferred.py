@@ -14,11 +14,10 @@ from core.resources.asking import config_of, entry, time_slicing
 from core.resources.building import mig_gpu, node_of, recorded_node, whole_gpu
 from gpu_core.config.words import AllocationPolicy
 from gpu_core.devices.model import Inventory, LinkLevel, PairLink
-from gpu_core.resources.aligned import EXACT_UP_TO
+from gpu_core.preference.closeness import Links, links_by_uuid
+from gpu_core.preference.preferred import EXACT_UP_TO, Impossible, prefer
 from gpu_core.resources.device_map import build_resources
-from gpu_core.resources.links import Links, links_by_uuid
 from gpu_core.resources.model import Resource
-from gpu_core.resources.preferred import Impossible, prefer
 
 PACKED, DISTRIBUTED = AllocationPolicy.PACKED, AllocationPolicy.DISTRIBUTED
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, takewhile
 
-from gpu_core.resources.kinds import Kind, Packing, Scores, kinds_of, number_of_sets, sets_of
+from gpu_core.preference.kinds import Kind, Packing, Scores, kinds_of, number_of_sets, sets_of
 
 _IMPOSSIBLE = -(1 << 60)
 

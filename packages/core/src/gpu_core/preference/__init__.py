@@ -1,0 +1,1 @@
+"""Which of the available devices a container had best get: GetPreferredAllocation, answered. Pure."""
