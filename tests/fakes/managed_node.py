@@ -29,8 +29,10 @@ class LogLines:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.entries: list[tuple[str, dict[str, Any]]] = []
 
     def info(self, event: str, **facts: Any) -> None:
+        self.entries.append((event, facts))
         self.lines.append(f"{event} {facts}")
 
     def warning(self, event: str, **facts: Any) -> None:
