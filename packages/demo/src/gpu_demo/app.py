@@ -9,10 +9,13 @@ from pathlib import Path
 
 import grpc
 
+from gpu_core.errors import SuiteError
 from gpu_demo.kubelet import NotEnoughDevicesError
+from gpu_demo.node_facts import node_facts
 from gpu_demo.programs import DemoError, Programs
 from gpu_demo.screen import Screen
-from gpu_demo.story import STEPS, Demo, tell
+from gpu_demo.stage import Demo
+from gpu_demo.story import steps, tell
 
 INTERRUPTED = 130
 
@@ -20,17 +23,21 @@ INTERRUPTED = 130
 _LONGEST_PLACE = 50
 
 
-def show(programs: Programs, *, node: str, gpus: int) -> int:
+def show(programs: Programs, *, node: str, gpus: int | None) -> int:
     """Run the demo and return the exit code: 0, 1 when a step fails, 130 when it is interrupted."""
-    screen = Screen.on_stdout(steps=STEPS)
-    screen.title("k8s-gpu-suite", f"The real programs, on the simulated node {node}; no GPU and no cluster needed.")
     begun = time.monotonic()
     try:
+        facts = node_facts(node)
+        screen = Screen.on_stdout(steps=steps(facts))
+        screen.title("k8s-gpu-suite", f"The real programs, on the simulated node {node}; no GPU and no cluster needed.")
         with tempfile.TemporaryDirectory(prefix="gpu-demo-", dir=_place()) as directory:
-            tell(Demo(screen=screen, programs=programs, directory=Path(directory), node=node, gpus=gpus))
+            tell(Demo(screen=screen, programs=programs, directory=Path(directory), node=node, facts=facts, gpus=gpus))
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted; the programs are stopped and the files are gone.\n")
         return INTERRUPTED
+    except SuiteError as error:
+        sys.stderr.write(f"gpu-demo: {error}\n")
+        return error.exit_code
     except (DemoError, NotEnoughDevicesError, grpc.RpcError) as error:
         sys.stderr.write(f"\nThe demo failed. {error}\n")
         return 1

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Any, Protocol, Self
 
 # Seconds for a program that only prints something, and for one that was asked to end.
 RUN_TIMEOUT = 60.0
 STOP_TIMEOUT = 60.0
 # Lines of a program's log that help to see why it failed.
 TAIL = 12
+
+# Seconds between two looks into a log.
+_LOOK = 0.05
 
 # What a program needs of the environment. Everything else might configure it, and the demo shows the defaults.
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
@@ -67,6 +73,12 @@ class Programs:
             raise DemoError(f"`{command}` ended with {done.returncode}:\n{tail(done.stderr)}")
         return done.stdout
 
+    @contextmanager
+    def start(self, command: Command, *, log: Path) -> Iterator[Running]:
+        """Start a program that runs as long as the block does, with its output in `log`."""
+        with Service(self, command, log=log) as service:
+            yield service
+
     def argv(self, command: Command) -> Sequence[str]:
         """Return the words to start a program with; raises DemoError when it is not installed."""
         path = self.directory / command.program
@@ -75,11 +87,31 @@ class Programs:
         return (str(path), *command.arguments)
 
 
+class Running(Protocol):
+    """A program that runs until it is stopped."""
+
+    @property
+    def command(self) -> Command:
+        """How it was started."""
+
+    def check(self) -> None:
+        """Raise DemoError when it has ended, with the last lines of its log."""
+
+    def wait_for_line(self, wanted: Callable[[Mapping[str, Any]], bool], *, timeout: float) -> Mapping[str, Any]:
+        """Wait for such a line of its log; raises TimeoutError when there is none after so many seconds."""
+
+    def stop(self) -> int:
+        """Let it end, and return its exit code."""
+
+    def log_tail(self) -> str:
+        """Return the last lines of its log."""
+
+
 class Service:
-    """A program that runs until it is stopped. Its output goes to `log`."""
+    """A program that runs as a process until it is stopped. Its output goes to `log`."""
 
     def __init__(self, programs: Programs, command: Command, *, log: Path) -> None:
-        self.command = command
+        self._command = command
         self._log = log
         self._output: IO[bytes] = log.open("wb")
         self._process = subprocess.Popen(
@@ -91,6 +123,11 @@ class Service:
         )
 
     @property
+    def command(self) -> Command:
+        """How it was started."""
+        return self._command
+
+    @property
     def pid(self) -> int:
         """The number of the process."""
         return self._process.pid
@@ -100,6 +137,18 @@ class Service:
         code = self._process.poll()
         if code is not None:
             raise DemoError(f"`{self.command}` ended with {code}:\n{self.log_tail()}")
+
+    def wait_for_line(self, wanted: Callable[[Mapping[str, Any]], bool], *, timeout: float) -> Mapping[str, Any]:
+        """Wait for a line of the log that is such an object; raises TimeoutError when there is none in time."""
+        deadline = time.monotonic() + timeout
+        while True:
+            for line in self._log.read_text(encoding="utf-8", errors="replace").splitlines():
+                document = _json(line)
+                if document is not None and wanted(document):
+                    return document
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"`{self.command}` did not log what it should.")
+            time.sleep(_LOOK)
 
     def stop(self) -> int:
         """Ask the program to end, end it by force when it does not, and return its exit code."""
@@ -124,6 +173,14 @@ class Service:
         """End the program, whatever happened."""
         self.stop()
         self._output.close()
+
+
+def _json(line: str) -> Mapping[str, Any] | None:
+    try:
+        document = json.loads(line)
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) else None
 
 
 def tail(text: str) -> str:

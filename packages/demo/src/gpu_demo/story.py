@@ -1,26 +1,25 @@
-"""The demo, step by step: a node's labels, its plugin and a kubelet, a container, a fault and the way back."""
+"""The demo, step by step: a node's labels, its plugin and a kubelet, a container, a fault and the way back.
+
+What a node cannot show is left out, and said: one without GPUs has nothing to serve, and the drivers of Tegra and WSL
+tell of no fault.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any
 
-from gpu_core.config.words import DeviceDiscoveryStrategy
-from gpu_core.devices.choose import open_backend
-from gpu_core.devices.simulated.files import load_node
-from gpu_demo.kubelet import Event, Kubelet, Listed, ListedDevice, Registered, StreamEnded
-from gpu_demo.programs import Command, DemoError, Programs, Service
-from gpu_demo.screen import Screen
+from gpu_demo.kubelet import Grant, Kubelet, Listed, NotEnoughDevicesError, Registered, StreamEnded
+from gpu_demo.node_facts import NodeFacts
+from gpu_demo.programs import Command, DemoError
+from gpu_demo.stage import PATIENCE, RESOURCE, Demo, Stage
 
-STEPS = 7
-RESOURCE = "nvidia.com/gpu"
 # "GPU has fallen off the bus", which no container survives.
 XID = 79
-# Of a machine that does much else.
-PATIENCE = 60.0
+
+_FEW = 2
+"""How many GPUs a container asks for by itself."""
 
 # A GPU that was reset is trusted again after a second here, so that nobody has to wait for a minute.
 CONFIG = """\
@@ -30,45 +29,45 @@ health:
   recoveryQuietTime: 1s
 """
 
-E = TypeVar("E", bound=Event)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demo:
-    """What every step works with. `directory` is empty and goes away with everything in it afterwards."""
-
-    screen: Screen
-    programs: Programs
-    directory: Path
-    node: str
-    gpus: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """What is there once the plugin runs: `events` holds what happens to the GPUs, `names` what they are called."""
-
-    screen: Screen
-    kubelet: Kubelet
-    plugin: Service
-    events: Path
-    names: Mapping[str, str]
+def steps(facts: NodeFacts) -> int:
+    """Return how many steps the story of a node has."""
+    if not facts.has_gpus:
+        return 4
+    return 7 if facts.tells_faults else 6
 
 
 def tell(demo: Demo) -> None:
     """Show everything; raises DemoError at the first step that does not come out as it should."""
     show_labels(demo)
     show_topology(demo)
+    demo.screen.step("The device plugin meets the kubelet", "A stand-in kubelet speaks the real API on a Unix socket.")
     events = demo.directory / "events"
     events.touch()
-    names = gpu_names(demo.node)
-    with Kubelet(demo.directory / "kubelet") as kubelet, start_plugin(demo, kubelet, events) as plugin:
-        stage = Stage(screen=demo.screen, kubelet=kubelet, plugin=plugin, events=events, names=names)
-        show_registration(stage)
-        spare = show_container(stage, demo.gpus)
-        show_fault(stage, spare)
-        show_recovery(stage, spare)
-        show_end(stage)
+    with Kubelet(demo.directory / "kubelet") as kubelet:
+        command = plugin_command(demo, kubelet)
+        demo.screen.command(str(command))
+        with demo.programs.start(command, log=demo.directory / "plugin.log") as plugin:
+            stage = Stage(screen=demo.screen, kubelet=kubelet, plugin=plugin, events=events, facts=demo.facts)
+            if demo.facts.has_gpus:
+                show_service(stage, demo.gpus)
+            else:
+                show_waiting(stage)
+            show_end(stage)
+
+
+def show_service(stage: Stage, gpus: int | None) -> None:
+    """Show a node with GPUs: registration, a container, and what becomes of a GPU that it holds."""
+    listed = show_registration(stage)
+    grant = show_container(stage, min(_FEW, len(listed.devices)) if gpus is None else gpus)
+    if stage.facts.tells_faults:
+        show_fault(stage, grant.devices[0])
+        show_recovery(stage, grant.devices[0])
+    else:
+        stage.screen.step(
+            "A GPU fails",
+            "Drivers of this platform tell of no fault: its devices are healthy as long as they are there.",
+        )
 
 
 def show_labels(demo: Demo) -> None:
@@ -94,57 +93,66 @@ def show_topology(demo: Demo) -> None:
     demo.screen.block(printed)
 
 
-def gpu_names(node: str) -> Mapping[str, str]:
-    """Return how people call the node's GPUs, by UUID."""
-    backend = open_backend(strategy=DeviceDiscoveryStrategy.AUTO, simulated=load_node(node))
-    try:
-        return {gpu.uuid: f"GPU{gpu.index}" for gpu in backend.read().gpus}
-    finally:
-        backend.close()
-
-
-def start_plugin(demo: Demo, kubelet: Kubelet, events: Path) -> Service:
-    """Start the device plugin, with its socket beside the kubelet's."""
-    demo.screen.step("The device plugin meets the kubelet", "A stand-in kubelet speaks the real API on a Unix socket.")
+def plugin_command(demo: Demo, kubelet: Kubelet) -> Command:
+    """Return how the device plugin is started, with its socket beside the kubelet's; writes its config file."""
     config = demo.directory / "config.yaml"
     config.write_text(CONFIG, encoding="utf-8")
-    command = Command(
+    return Command(
         program="nvidia-device-plugin",
         arguments=(
             f"--simulated-node={demo.node}",
-            f"--simulated-events={events}",
+            f"--simulated-events={demo.directory / 'events'}",
             f"--config-file={config}",
             f"--kubelet-socket={kubelet.socket}",
             f"--device-plugin-dir={kubelet.directory}",
         ),
     )
-    demo.screen.command(str(command))
-    return Service(demo.programs, command, log=demo.directory / "plugin.log")
 
 
-def show_registration(stage: Stage) -> None:
+def show_registration(stage: Stage) -> Listed:
     """Wait for the registration and the first list of devices."""
     log = stage.kubelet.log
     with stage.screen.waiting("waiting for the registration"):
-        registered = expect(stage.plugin, lambda wait: log.wait_for(Registered, resource=RESOURCE, timeout=wait))
-        listed = expect(stage.plugin, lambda wait: log.wait_for(Listed, resource=RESOURCE, timeout=wait))
+        registered = stage.expect(lambda wait: log.wait_for(Registered, resource=RESOURCE, timeout=wait))
+        listed = stage.expect(lambda wait: log.wait_for(Listed, resource=RESOURCE, timeout=wait))
     stage.screen.done(f"registered {registered.resource} on {registered.endpoint}, API {registered.version}")
     if not listed.devices or not all(device.healthy for device in listed.devices):
         raise DemoError(f"The first list should hold healthy devices only, and holds {listed.health}.")
-    show_devices(stage, listed)
+    stage.show_devices(listed)
+    return listed
 
 
-def show_container(stage: Stage, count: int) -> str:
-    """Give a container its GPUs, and return the id of one that stays free."""
+def show_waiting(stage: Stage) -> None:
+    """Show that a plugin without GPUs stays up, says why, and registers nothing."""
+    with stage.screen.waiting("waiting for the plugin to look for GPUs"):
+        said = stage.expect(lambda wait: stage.plugin.wait_for_line(_warns, timeout=wait))
+    stage.screen.say(f"The plugin says: {said['event']}")
+    registered = stage.kubelet.log.events(Registered)
+    if registered:
+        raise DemoError(f"There is no GPU, and {registered[0].resource} was registered.")
+    stage.screen.done("the plugin waits, and has registered nothing")
+
+
+def _warns(line: Mapping[str, Any]) -> bool:
+    return line.get("level") == "warning"
+
+
+def show_container(stage: Stage, count: int) -> Grant:
+    """Give a container its GPUs, as many of them as there are."""
     stage.screen.step(
-        f"A container asks for {count} GPUs",
+        f"A container asks for {count} {'GPU' if count == 1 else 'GPUs'}",
         "The kubelet asks which ones are best (GetPreferredAllocation), then what the container needs (Allocate).",
     )
-    grant = stage.kubelet.admit(RESOURCE, count)
+    try:
+        grant = stage.kubelet.admit(RESOURCE, count)
+    except NotEnoughDevicesError as error:
+        count = len(stage.kubelet.devices(RESOURCE))
+        stage.screen.say(f"{error} In a cluster, its pod stays Pending. Here, it asks again for {count}.")
+        grant = stage.kubelet.admit(RESOURCE, count)
     if grant.preferred is None or len(grant.devices) != count:
         raise DemoError(f"The plugin prefers {grant.preferred}, the container gets {grant.devices}.")
-    rows = [("preferred", stage.names.get(id_, "-"), id_) for id_ in grant.preferred]
-    rows += [("allocated", stage.names.get(id_, "-"), id_) for id_ in grant.devices]
+    rows = [("preferred", stage.name(id_), id_) for id_ in grant.preferred]
+    rows += [("allocated", stage.name(id_), id_) for id_ in grant.devices]
     stage.screen.table(("answer", "GPU", "device"), rows)
     response = grant.response
     edits = [f"{name}={value}" for name, value in sorted(response.envs.items())]
@@ -156,24 +164,22 @@ def show_container(stage: Stage, count: int) -> str:
     named = response.envs.get("NVIDIA_VISIBLE_DEVICES", "").split(",")
     if sorted(named) != sorted(grant.devices):
         raise DemoError(f"NVIDIA_VISIBLE_DEVICES names {named}, but {grant.devices} were allocated.")
-    stage.screen.done("NVIDIA_VISIBLE_DEVICES names exactly these GPUs")
-    free = [device.id for device in stage.kubelet.devices(RESOURCE) if device.id not in grant.devices]
-    if not free:
-        raise DemoError(f"Every GPU is in use; the demo needs one more than the {count} of the container.")
-    return free[0]
+    stage.screen.done(f"NVIDIA_VISIBLE_DEVICES names exactly {'this GPU' if count == 1 else 'these GPUs'}")
+    return grant
 
 
 def show_fault(stage: Stage, victim: str) -> None:
-    """Make one GPU fall off the bus and show what the kubelet sees."""
+    """Make a GPU of the container fall off the bus and show what the kubelet sees."""
     stage.screen.step(
-        f"A GPU falls off the bus (XID {XID})",
-        "The driver reports the fault; only that GPU becomes unhealthy, and its neighbours are not touched.",
+        f"A GPU of the container falls off the bus (XID {XID})",
+        f"The driver reports the fault of {stage.name(victim)}; only that GPU becomes unhealthy, and its neighbours "
+        "are not touched.",
     )
-    happen(stage, f"recovery {victim} reset", f"event {victim} xid={XID}")
+    stage.happen(f"recovery {victim} reset", f"event {victim} xid={XID}")
     before = time.monotonic()
-    listed = wait_for_list(stage, "waiting for the fault to be seen", sick={victim})
+    listed = stage.wait_for_list("waiting for the fault to be seen", unhealthy={victim})
     stage.screen.done(f"the kubelet was told after {(time.monotonic() - before) * 1000:.0f} ms")
-    show_devices(stage, listed)
+    stage.show_devices(listed)
 
 
 def show_recovery(stage: Stage, victim: str) -> None:
@@ -182,9 +188,9 @@ def show_recovery(stage: Stage, victim: str) -> None:
         "The GPU is reset",
         "It comes back once the driver wants no recovery action and the GPU has answered for a while; no restart.",
     )
-    happen(stage, f"recovery {victim} none")
-    listed = wait_for_list(stage, "waiting for the GPU to come back", sick=set())
-    show_devices(stage, listed)
+    stage.happen(f"recovery {victim} none")
+    listed = stage.wait_for_list("waiting for the GPU to come back", unhealthy=set())
+    stage.show_devices(listed)
 
 
 def show_end(stage: Stage) -> None:
@@ -194,54 +200,9 @@ def show_end(stage: Stage) -> None:
         code = stage.plugin.stop()
         if code:
             raise DemoError(f"`{stage.plugin.command}` ended with {code} after SIGTERM:\n{stage.plugin.log_tail()}")
-        stage.kubelet.log.wait_for(StreamEnded, resource=RESOURCE, timeout=PATIENCE)
+        if stage.facts.has_gpus:
+            stage.kubelet.log.wait_for(StreamEnded, resource=RESOURCE, timeout=PATIENCE)
     left = sorted(path.name for path in stage.kubelet.directory.glob("*.sock") if path != stage.kubelet.socket)
     if left:
         raise DemoError(f"The plugin left its sockets behind: {', '.join(left)}.")
-    stage.screen.done("exit code 0, and its socket is gone")
-
-
-def happen(stage: Stage, *lines: str) -> None:
-    """Make something happen to the simulated node."""
-    with stage.events.open("a", encoding="utf-8") as file:
-        for line in lines:
-            stage.screen.command(f"echo '{line}' >> {stage.events.name}")
-            file.write(f"{line}\n")
-
-
-def wait_for_list(stage: Stage, what: str, *, sick: set[str]) -> Listed:
-    """Wait until the kubelet's latest list has exactly these devices as unhealthy ones."""
-
-    def latest(events: tuple[Event, ...]) -> Listed | None:
-        listed = next((event for event in reversed(events) if isinstance(event, Listed)), None)
-        found = {device.id for device in listed.devices if not device.healthy} if listed else None
-        return listed if found == sick else None
-
-    wanted = f"a list with {', '.join(sorted(sick)) or 'nothing'} unhealthy"
-    with stage.screen.waiting(what):
-        return expect(stage.plugin, lambda wait: stage.kubelet.log.wait_until(latest, wanted, timeout=wait))
-
-
-def show_devices(stage: Stage, listed: Listed) -> None:
-    """Show a list as the kubelet has it, and how many of its devices may be given to containers."""
-    rows = [(stage.names.get(device.id, "-"), device.id, device.health, numa_text(device)) for device in listed.devices]
-    stage.screen.table(("GPU", "device", "health", "NUMA node"), rows)
-    healthy = sum(device.healthy for device in listed.devices)
-    stage.screen.say(f"The kubelet counts {healthy} of {len(listed.devices)} {RESOURCE} as allocatable.")
-
-
-def numa_text(device: ListedDevice) -> str:
-    """Return the NUMA nodes of a device as a cell of a table."""
-    return ", ".join(str(node) for node in device.numa_nodes) or "-"
-
-
-def expect(plugin: Service, wait: Callable[[float], E]) -> E:
-    """Wait for an event, but no longer than the plugin lives; raises DemoError with the plugin's last words."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return wait(0.25)
-        except TimeoutError as error:
-            plugin.check()
-            if time.monotonic() > deadline:
-                raise DemoError(f"{error}\nThe plugin said last:\n{plugin.log_tail()}") from error
+    stage.screen.done(f"exit code 0, and {'its socket is gone' if stage.facts.has_gpus else 'no socket is left'}")
