@@ -131,6 +131,11 @@ SHARED = "sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}"
             {**KUBELET, **CONFIG, "mps-root": "/srv/mps", "mps-shm": "/srv/mps/shm"},
             id="wherever they are",
         ),
+        pytest.param(
+            configs("sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 1}]}}"),
+            {**KUBELET, **CONFIG},
+            id="not where one replica shares nothing",
+        ),
         pytest.param(configs(SHARED, mps={"enabled": False}), {**KUBELET, **CONFIG}, id="not where MPS is turned off"),
         pytest.param(
             {"config": {"name": "theirs"}},

@@ -11,6 +11,12 @@ from config_manager.check import check
         pytest.param(b"", ["nvidia-device-plugin"], 0, id="an empty file is a config"),
         pytest.param(b"version: v1\nflags:\n  migStrategy: mixed\n", ["nvidia-device-plugin"], 0, id="a good file"),
         pytest.param(b"flags: {nonsense: 1}\n", ["nvidia-device-plugin"], 0, id="unknown keys are no error"),
+        pytest.param(
+            b"sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 1}]}}\n",
+            ["nvidia-device-plugin", "gfd", "mps-control-daemon"],
+            0,
+            id="one replica, which shares nothing, for every program",
+        ),
         pytest.param(b"flags: [\n", ["nvidia-device-plugin"], 1, id="broken syntax"),
         pytest.param(b"version: v2\n", ["nvidia-device-plugin"], 1, id="an unknown version"),
         pytest.param(

@@ -40,6 +40,21 @@ def test_a_new_config_reaches_the_open_stream(kubelet: Kubelet) -> None:
         assert plugin.log.count("Running with config") == 2
 
 
+@pytest.mark.parametrize("strategy", ["timeSlicing", "mps"])
+def test_one_replica_serves_whole_gpus_under_their_own_name(kubelet: Kubelet, strategy: str) -> None:
+    entry = "{name: nvidia.com/gpu, replicas: 1}"
+    config = f"sharing: {{{strategy}: {{renameByDefault: true, resources: [{entry}]}}}}"
+    with run_plugin(kubelet, "t4x1", config=config) as plugin:
+        (device,) = kubelet.log.wait_for(Listed).devices
+        assert [event.resource for event in kubelet.log.events(Registered)] == [GPU]
+        (container,) = kubelet.allocate(GPU, [device.id]).container_responses
+        assert (dict(container.envs), list(container.mounts)) == ({"NVIDIA_VISIBLE_DEVICES": device.id}, [])
+        plugin.config_file.write_text("version: v1\n", "utf-8")
+        plugin.reload()
+        assert kubelet.log.events(StreamEnded) == ()
+        assert len(kubelet.log.events(Listed)) == 1
+
+
 def test_a_changed_file_is_noticed_without_a_signal(kubelet: Kubelet) -> None:
     with run_plugin(kubelet, "t4x1", config="version: v1\n") as plugin:
         kubelet.log.wait_for(Listed)

@@ -124,10 +124,11 @@ def test_a_reload_restarts_only_the_resources_concerned(bench: Bench, tools: Mps
     assert not any(map(is_running, tools.pids))
 
 
-def test_a_reload_without_mps_stops_every_daemon(bench: Bench, tools: MpsTools) -> None:
+@pytest.mark.parametrize("config", ["version: v1\n", sharing(replicas=1)], ids=["no sharing", "one replica"])
+def test_a_reload_without_mps_stops_every_daemon(bench: Bench, tools: MpsTools, config: Any) -> None:
     app = bench.start()
     app.act(IDLE)
-    bench.configure("version: v1\n")
+    bench.configure(config)
     app.act(RELOAD)
     assert (is_running(tools.pids[0]), bench.ready) == (False, digest([]))
     assert tools.compute_modes == {"GPU-0": "DEFAULT", "GPU-1": "DEFAULT"}

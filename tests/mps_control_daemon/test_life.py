@@ -85,8 +85,9 @@ def test_what_daemons_log_is_passed_on_to_the_end(bench: Bench, tools: MpsTools)
     assert bench.output == f"{started}[{pid}] Exit\n"
 
 
-def test_without_anything_to_share_it_is_ready_and_waits(bench: Bench, tools: MpsTools) -> None:
-    bench.configure("version: v1\n")
+@pytest.mark.parametrize("config", ["version: v1\n", sharing(replicas=1)], ids=["no sharing", "one replica"])
+def test_without_anything_to_share_it_is_ready_and_waits(bench: Bench, tools: MpsTools, config: Any) -> None:
+    bench.configure(config)
     assert bench.start().act(IDLE) is None
     assert (bench.ready, tools.starts) == (digest([]), [])
     assert "Nothing is shared through MPS; waiting for another config" in [line["event"] for line in bench.logged()]

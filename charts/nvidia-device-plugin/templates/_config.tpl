@@ -36,6 +36,17 @@ What the configs may ask for, found by reading all of them. Privileges and host 
 {{- $found -}}
 {{- end -}}
 
+{{/* A section of sharing → "true" when one of its entries shares something: one with a single replica counts as absent. */}}
+{{- define "gpusuite.shares" -}}
+{{- $found := false -}}
+{{- if kindIs "map" . -}}
+{{- if kindIs "slice" .resources -}}
+{{- range .resources }}{{ if and (kindIs "map" .) (ne (toString .replicas) "1") }}{{ $found = true }}{{ end }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- $found -}}
+{{- end -}}
+
 {{/* CONFIG, as a mapping → what it asks for: {"mig": …, …}. */}}
 {{- define "gpusuite.factsOfConfig" -}}
 {{- $config := . -}}
@@ -49,7 +60,7 @@ What the configs may ask for, found by reading all of them. Privileges and host 
   "mig" (not (has $mig (list nil "" "none")))
   "volumeMounts" (eq "true" (include "gpusuite.hasWord" (list $strategies "volume-mounts")))
   "cdi" (contains "cdi-" $strategies)
-  "mps" (not (kindIs "invalid" (include "gpusuite.entry" (list $sharing "mps") | fromJson).value))
+  "mps" (eq "true" (include "gpusuite.shares" (include "gpusuite.entry" (list $sharing "mps") | fromJson).value))
   "featureFile" (and (kindIs "bool" $api) (not $api))
   | toJson -}}
 {{- end -}}

@@ -7,11 +7,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpu_core.command import run_program
-from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN
+from gpu_core.config.options import Program
+from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN, PROGRAMS
 
 
 def test_checks_a_config_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,6 +85,22 @@ def test_reports_for_programs_as_json(tmp_path: Path, capsys: pytest.CaptureFixt
         }
     ]
     assert report["values"] == {}
+
+
+@pytest.mark.parametrize("strategy", ["timeSlicing", "mps"])
+@pytest.mark.parametrize("program", [pytest.param(program, id=program.name) for program in PROGRAMS])
+def test_one_replica_is_valid_and_comes_to_no_sharing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], program: Program[Any], strategy: str
+) -> None:
+    file = tmp_path / "config.yaml"
+    argv = ["check-config", "--format=json", str(file)]
+    file.write_text(f"sharing: {{{strategy}: {{resources: [{{name: gpu, replicas: 1}}]}}}}\n", encoding="utf-8")
+    assert run_program(program, argv, {}, lambda _: 1) == 0
+    shared = json.loads(capsys.readouterr().out)
+
+    file.write_text("", encoding="utf-8")
+    assert run_program(program, argv, {}, lambda _: 1) == 0
+    assert shared == json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(

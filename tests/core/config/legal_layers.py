@@ -15,7 +15,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size
 NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,8}[a-z0-9])?", fullmatch=True).map("nvidia.com/{}".format)
 DEVICES = st.just("all") | st.integers(1, 16) | st.lists(st.sampled_from(["0", "1:2", "15"]), max_size=3).map(tuple)
 BOUNDS = {
-    Check.REPLICAS: (2, 64),
+    Check.REPLICAS: (1, 64),
     Check.NOT_NEGATIVE: (0, 10**6),
     Check.POSITIVE: (1, 10**6),
     Check.PERCENTAGE: (0, 100),
@@ -73,5 +73,5 @@ def layers(draw: st.DrawFn) -> Layer:
     for strategy in ("timeSlicing", "mps"):
         path = ("sharing", strategy, "resources")
         if path not in layer and any(given[:2] == path[:2] for given in layer):
-            layer[path] = Given(value=({"name": "nvidia.com/gpu", "replicas": 2},), origin=origin)
+            layer[path] = Given(value=({"name": "nvidia.com/gpu", "replicas": draw(st.integers(1, 3))},), origin=origin)
     return layer

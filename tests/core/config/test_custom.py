@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpu_core.config.load import load
-from gpu_core.config.model import ReplicatedResource, ReplicatedResources, Sharing
 from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.sharing import ReplicatedResource, ReplicatedResources, Sharing
 
 
 def write(directory: Path, text: str) -> str:

@@ -65,7 +65,7 @@ def test_every_config_that_is_written_is_valid(layer: Layer) -> None:
         pytest.param({"sharing": {"mps": {}}}, id="MPS without resources"),
         pytest.param({"sharing": {"mps": {"resources": []}}}, id="MPS with no resource"),
         pytest.param({"sharing": {"mps": {"resources": [{"name": "gpu"}]}}}, id="an entry without replicas"),
-        pytest.param({"sharing": {"mps": {"resources": [{"name": "gpu", "replicas": 1}]}}}, id="one replica"),
+        pytest.param({"sharing": {"mps": {"resources": [{"name": "gpu", "replicas": 0}]}}}, id="no replica"),
         pytest.param({"sharing": {"mps": {"resources": [{"name": "GPU", "replicas": 2}]}}}, id="an illegal name"),
         pytest.param(
             {"sharing": {"mps": {"resources": [{"name": "gpu", "replicas": 2, "devices": "some"}]}}},

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from gpu_core.config.model import Config, Flags, GfdFlags, ReplicatedResource, ReplicatedResources, Sharing
+from gpu_core.config.model import Config, Flags, GfdFlags
+from gpu_core.config.sharing import ReplicatedResource, ReplicatedResources, Sharing
 from gpu_core.config.words import ExtraLabels, MigStrategy
 from gpu_core.devices.model import Gpu, Inventory, MigAttributes, MigDevice, PciFacts, Platform
 from gpu_core.labels import Node, NodeFacts

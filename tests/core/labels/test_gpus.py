@@ -105,6 +105,16 @@ def test_gpu_labels(found: tuple[Gpu, ...], expected: dict[str, str]) -> None:
             id="a rename that custom resources honour",
         ),
         pytest.param(
+            config(time_slicing=shares("nvidia.com/gpu", 1)),
+            ("NVIDIA-A100-SXM4-40GB", "1", "none"),
+            id="one replica shares nothing",
+        ),
+        pytest.param(
+            config(mps=shares("nvidia.com/gpu", 1, by_default=True)),
+            ("NVIDIA-A100-SXM4-40GB", "1", "none"),
+            id="nor through MPS, nor renamed",
+        ),
+        pytest.param(
             config(time_slicing=shares("nvidia.com/mig-1g.5gb", 4)),
             ("NVIDIA-A100-SXM4-40GB", "1", "none"),
             id="shares of another resource",

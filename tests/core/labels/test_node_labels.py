@@ -141,6 +141,12 @@ def test_mig_capability(found: tuple[Gpu, ...], expected: dict[str, str]) -> Non
         pytest.param(
             (gpu(),), config(mps=shares("nvidia.com/gpu", 2)), {"nvidia.com/mps.capable": "true"}, id="MPS sharing"
         ),
+        pytest.param(
+            (mig_gpu(0, "1g.5gb"),),
+            config(mps=shares("nvidia.com/gpu", 1)),
+            {"nvidia.com/mps.capable": "false"},
+            id="MPS with one replica, which shares nothing",
+        ),
     ],
 )
 def test_mps_capability(found: tuple[Gpu, ...], settings: Config, expected: dict[str, str]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from core.resources.asking import config_of, entry, mps
 from core.resources.building import node_of, whole_gpu
-from gpu_core.config.model import ReplicatedResource
+from gpu_core.config.sharing import ReplicatedResource
 from gpu_core.devices.model import Gpu, Inventory
 from gpu_core.mps import DaemonPlan, SharedGpu, plan_daemons
 from gpu_core.resources.device_map import build_resources

@@ -38,7 +38,11 @@ def test_a_renamed_resource_has_its_daemon_under_the_name_that_pods_ask_for() ->
     assert plan == replace(plan_of("GPU-0", "GPU-1"), resource="nvidia.com/gpu.shared")
 
 
-@pytest.mark.parametrize("sharing", [None, time_slicing(entry())], ids=["nothing is shared", "time is sliced"])
+@pytest.mark.parametrize(
+    "sharing",
+    [None, time_slicing(entry()), mps(entry(replicas=1))],
+    ids=["nothing is shared", "time is sliced", "one client has each GPU to itself"],
+)
 def test_without_mps_there_are_no_daemons(sharing: Any) -> None:
     config = config_of(sharing=sharing)
     resources, _ = build_resources(TWO, config)

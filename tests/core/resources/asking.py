@@ -6,16 +6,8 @@ from typing import Any
 
 import yaml
 
-from gpu_core.config.model import (
-    Config,
-    Flags,
-    PluginFlags,
-    ReplicatedResource,
-    ReplicatedResources,
-    ResourcePattern,
-    Resources,
-    Sharing,
-)
+from gpu_core.config.model import Config, Flags, PluginFlags, ResourcePattern, Resources
+from gpu_core.config.sharing import ReplicatedResource, ReplicatedResources, Sharing
 from gpu_core.config.words import AllocationPolicy, MigStrategy
 
 

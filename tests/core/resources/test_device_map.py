@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.resources.advertising import PARTED, THREE, advertised
-from core.resources.asking import config_of, entry, time_slicing
+from core.resources.asking import config_of, entry, mps, time_slicing
 from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gpu
 from gpu_core.config.model import ResourcePattern
 from gpu_core.config.words import AllocationPolicy, SharingStrategy
@@ -138,6 +138,48 @@ def test_shares_are_sorted_by_number_not_by_text() -> None:
             {"sharing": time_slicing(entry(replicas=3), entry(replicas=2))},
             {"nvidia.com/gpu": [f"GPU-{gpu}::{share}" for gpu in range(3) for share in range(3)]},
             id="in either order",
+        ),
+        pytest.param(
+            THREE,
+            {"sharing": time_slicing(entry(replicas=1), rename_by_default=True)},
+            {"nvidia.com/gpu": ["GPU-0", "GPU-1", "GPU-2"]},
+            id="one replica shares nothing: own ids and own name, also where shares are renamed",
+        ),
+        pytest.param(
+            PARTED,
+            {"mig": "mixed", "sharing": mps(entry(replicas=1))},
+            {
+                "nvidia.com/gpu": ["GPU-1"],
+                "nvidia.com/mig-1g.5gb": ["MIG-0-0", "MIG-0-1"],
+                "nvidia.com/mig-2g.10gb": ["MIG-0-2"],
+            },
+            id="nor through MPS",
+        ),
+        pytest.param(
+            PARTED,
+            {
+                "mig": "mixed",
+                "sharing": time_slicing(
+                    entry(replicas=1), entry("nvidia.com/mig-2g.10gb", replicas=2), rename_by_default=True
+                ),
+            },
+            {
+                "nvidia.com/gpu": ["GPU-1"],
+                "nvidia.com/mig-1g.5gb": ["MIG-0-0", "MIG-0-1"],
+                "nvidia.com/mig-2g.10gb.shared": ["MIG-0-2::0", "MIG-0-2::1"],
+            },
+            id="beside an entry that does share",
+        ),
+        pytest.param(
+            THREE,
+            {
+                "custom": True,
+                "sharing": time_slicing(
+                    entry(replicas=1, devices=("0",), rename="nvidia.com/one"), entry(replicas=2, devices=("0", "1"))
+                ),
+            },
+            {"nvidia.com/gpu": ["GPU-0::0", "GPU-0::1", "GPU-1::0", "GPU-1::1", "GPU-2"]},
+            id="and takes no devices from another entry",
         ),
         pytest.param(
             THREE,

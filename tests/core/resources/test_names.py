@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.resources.asking import entry
-from gpu_core.config.model import ReplicatedResources
+from gpu_core.config.sharing import ReplicatedResources
 from gpu_core.resources.names import advertised_name, matches, mig_resource_name, shared_name, short_name
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpu_core.config.build import build_config
 from gpu_core.config.custom import without_custom_resources
-from gpu_core.config.effective import plain
+from gpu_core.config.effective import plain, without_unshared
 from gpu_core.config.environment import environment_layer
 from gpu_core.config.flags import CommandLine, flag_layer
 from gpu_core.config.layers import DEFAULT_ORIGIN, KeyPath, Layer, Origin, below, union
@@ -63,6 +63,7 @@ def check(parsed: Parsed, program: Program[Any], line: CommandLine, environ: Map
 
 def effective_values(layer: Layer) -> tuple[EffectiveValue, ...]:
     """Return every key that counts, in the order of the model."""
+    layer = without_unshared(layer)
     values = []
     for path, member in leaves(shape()):
         if path in layer:

@@ -2,7 +2,7 @@
 
 Every key that the program or the file knows is there; one that neither sets is null, durations are Go's text, and empty
 sections are `{}`. Keys that only we have appear where they were given, so that a document made from the original's keys
-alone is the original's.
+alone is the original's. Entries of `sharing` that share nothing are left out.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpu_core.config.duration import Duration
-from gpu_core.config.layers import KeyPath, Layer, below, key_path
+from gpu_core.config.layers import Given, KeyPath, Layer, below, key_path
 from gpu_core.config.model import DEFAULT_RESOURCE
 from gpu_core.config.options import Program
 from gpu_core.config.shape import Section, shape
+from gpu_core.config.sharing import divides
 
 # These are left out, rather than null, when nothing sets them.
 _OMITTED = tuple(key_path(f"flags.{name}") for name in ("mpsRoot", "nvidiaDriverRoot", "nvidiaDevRoot"))
@@ -22,6 +23,7 @@ _DRIVER_ROOT = key_path("flags.nvidiaDriverRoot")
 _DEV_ROOT = key_path("flags.nvidiaDevRoot")
 _GFD = key_path("flags.gfd")
 _FAIL = "failRequestsGreaterThanOne"
+_SHARED = (key_path("sharing.timeSlicing"), key_path("sharing.mps"))
 
 
 def document(layer: Layer, program: Program[Any], mig_resources: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
@@ -31,6 +33,7 @@ def document(layer: Layer, program: Program[Any], mig_resources: Sequence[tuple[
     advertise resources.
     """
     top = shape()
+    layer = without_unshared(layer)
     result: dict[str, Any] = {"version": "v1"}
     for member in top.members:
         if isinstance(member, Section):
@@ -53,6 +56,17 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: plain(inner) for key, inner in value.items()}
     return [plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def without_unshared(layer: Layer) -> Layer:
+    """Return the layer without entries of a single replica, and without a section that has no other ones.
+
+    Only to be shown: what is wrong with an entry, which may lack the number, is told with its position among all that
+    were written.
+    """
+    for section in _SHARED:
+        layer = _without_unshared(layer, section)
+    return layer
 
 
 def _section(layer: Layer, program: Program[Any], section: Section) -> dict[str, Any]:
@@ -121,3 +135,14 @@ def _given(layer: Layer, section: Section, path: KeyPath) -> dict[str, Any]:
         if inner in layer:
             result[member.key.name] = plain(layer[inner].value)
     return result
+
+
+def _without_unshared(layer: Layer, section: KeyPath) -> Layer:
+    path = (*section, "resources")
+    if path not in layer:
+        return layer
+    given = layer[path]
+    kept = tuple(entry for entry in given.value if "replicas" not in entry or divides(entry["replicas"]))
+    if kept:
+        return {**layer, path: Given(value=kept, origin=given.origin)}
+    return {key: value for key, value in layer.items() if key[: len(section)] != section}

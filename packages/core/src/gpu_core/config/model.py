@@ -8,10 +8,10 @@ not here but in `gpu_core.config.options`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from gpu_core.config.duration import Duration
 from gpu_core.config.keys import Check, key
+from gpu_core.config.sharing import Sharing
 from gpu_core.config.words import (
     AllocationPolicy,
     DeviceDiscoveryStrategy,
@@ -20,7 +20,6 @@ from gpu_core.config.words import (
     ExtraLabels,
     MigStrategy,
     RecoveryMode,
-    SharingStrategy,
 )
 
 DEFAULT_RESOURCE = "nvidia.com/gpu"
@@ -151,92 +150,6 @@ class Resources:
 
     gpus: tuple[ResourcePattern, ...] = key("gpus", "Whole GPUs, by product name.", default=(), exact=True)
     mig: tuple[ResourcePattern, ...] = key("mig", "MIG devices, by profile.", default=(), exact=True)
-
-
-DeviceRefs = Literal["all"] | int | tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicatedResource:
-    """One entry of `sharing.timeSlicing.resources` or `sharing.mps.resources`."""
-
-    name: str = key("name", "Resource whose devices are shared.", check=Check.RESOURCE_NAME)
-    replicas: int = key("replicas", "How many containers share a device; at least 2.", check=Check.REPLICAS)
-    rename: str | None = key(
-        "rename", "Name under which the shares are advertised.", default=None, check=Check.RESOURCE_NAME
-    )
-    devices: DeviceRefs = key(
-        "devices",
-        "Which devices are shared: `all`, how many, or a list of indices (`0`, MIG `0:1`) and UUIDs.",
-        default="all",
-    )
-    allocation_policy: AllocationPolicy | None = key(
-        "allocationPolicy", "Policy of this resource, where it differs.", default=None, ours=True
-    )
-    memory_limit_mib: int | None = key(
-        "memoryLimitMiB",
-        "MPS: pinned device memory of one client in MiB; 0 for no limit. Default: memory x memoryFactor / replicas.",
-        default=None,
-        ours=True,
-        check=Check.NOT_NEGATIVE,
-    )
-    memory_factor: float = key(
-        "memoryFactor",
-        "MPS: scales the default memory limit; 1.5 lets clients over-commit.",
-        default=1.0,
-        ours=True,
-        check=Check.POSITIVE,
-    )
-    active_thread_percentage: float | None = key(
-        "activeThreadPercentage",
-        "MPS: share of a GPU's threads for one client in percent; 0 for no limit. Default: 100 / replicas.",
-        default=None,
-        ours=True,
-        check=Check.PERCENTAGE,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplicatedResources:
-    """`sharing.timeSlicing` or `sharing.mps`."""
-
-    rename_by_default: bool = key("renameByDefault", "Advertise shares as `<name>.shared`.", default=False)
-    fail_requests_greater_than_one: bool | None = key(
-        "failRequestsGreaterThanOne",
-        "Refuse containers that ask for several shares. Default: true for MPS, false for time slicing.",
-        default=None,
-    )
-    resources: tuple[ReplicatedResource, ...] = key(
-        "resources", "What is shared, and in how many parts.", default=(), check=Check.NOT_EMPTY
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sharing:
-    """`sharing`: GPUs shared between containers. Where both are given, MPS is used."""
-
-    time_slicing: ReplicatedResources | None = key("timeSlicing", "Sharing by time slices.", default=None, exact=True)
-    mps: ReplicatedResources | None = key("mps", "Sharing through CUDA MPS.", default=None, exact=True)
-
-    @property
-    def strategy(self) -> SharingStrategy:
-        """The active strategy."""
-        if self.mps is not None:
-            return SharingStrategy.MPS
-        if self.time_slicing is not None:
-            return SharingStrategy.TIME_SLICING
-        return SharingStrategy.NONE
-
-    @property
-    def replicated(self) -> ReplicatedResources:
-        """What the active strategy shares; empty without one."""
-        return self.mps or self.time_slicing or ReplicatedResources()
-
-    @property
-    def fail_requests_greater_than_one(self) -> bool:
-        """Whether a container may hold one share at most."""
-        asked = self.replicated.fail_requests_greater_than_one
-        return self.strategy is SharingStrategy.MPS if asked is None else asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

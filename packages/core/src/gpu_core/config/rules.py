@@ -80,7 +80,7 @@ def judge_config(config: Config, layer: Layer, program: Program[Any], *, alone: 
     if config.imex.channel_ids not in _VALID_CHANNELS:
         found = list(config.imex.channel_ids)
         refuse(_CHANNELS, f"{found} cannot be injected; only [] and [0] are allowed", fatal=program.obeys(_CHANNELS))
-    if config.sharing.mps is not None and config.sharing.time_slicing is not None:
+    if config.sharing.strategy is SharingStrategy.MPS and config.sharing.time_slicing is not None:
         refuse(_TIME_SLICING, "is ignored, because sharing.mps is given too", fatal=False, harmless=True)
     if config.sharing.strategy is SharingStrategy.MPS:
         obeys = program.obeys(_MPS)
@@ -109,7 +109,7 @@ def judge_devices(config: Config, positions: Mapping[Place, Position]) -> Proble
     """
     path = _MPS if config.sharing.strategy is SharingStrategy.MPS else _TIME_SLICING
     problems: list[Problem] = []
-    for index, entry in enumerate(config.sharing.replicated.resources):
+    for index, entry in config.sharing.entries:
         named = entry.devices if isinstance(entry.devices, tuple) else ()
         place: Place = (*path, index, "devices")
         for device, times in Counter(named).items():
@@ -128,7 +128,7 @@ def judge_lists(config: Config, program: Program[Any], positions: Mapping[Place,
     """
     path = _MPS if config.sharing.strategy is SharingStrategy.MPS else _TIME_SLICING
     problems: list[Problem] = []
-    for index, entry in enumerate(config.sharing.replicated.resources):
+    for index, entry in config.sharing.entries:
         gpu = Row(id_bytes=UUID_BYTES, numa_node=1, replicas=entry.replicas)
         fits = LARGEST_LIST // list_bytes([gpu])
         if fits >= _MOST_DEVICES:

@@ -18,7 +18,7 @@ _PART = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _RESOURCE_NAME = rf"^({RESOURCE_PREFIX.replace('.', '[.]')})?{_PART}([.]{_PART})*$"
 _LONGEST_NAME = 63
 _BOUNDS: dict[Check, dict[str, Any]] = {
-    Check.REPLICAS: {"minimum": 2},
+    Check.REPLICAS: {"minimum": 1},
     Check.NOT_NEGATIVE: {"minimum": 0},
     Check.POSITIVE: {"exclusiveMinimum": 0},
     Check.PERCENTAGE: {"minimum": 0, "maximum": 100},

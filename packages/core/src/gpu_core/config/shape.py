@@ -17,7 +17,8 @@ from typing import Any
 from gpu_core.config.duration import Duration
 from gpu_core.config.keys import Key
 from gpu_core.config.layers import KeyPath
-from gpu_core.config.model import Config, DeviceRefs
+from gpu_core.config.model import Config
+from gpu_core.config.sharing import DeviceRefs
 
 Words = type[StrEnum]
 

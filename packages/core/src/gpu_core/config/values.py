@@ -33,8 +33,8 @@ def checked(value: Any, leaf: Leaf) -> Any:
     match leaf.key.check:
         case Check.RESOURCE_NAME:
             return full_resource_name(value)
-        case Check.REPLICAS if value < 2:
-            raise ValueError(f"a device is shared by at least 2 containers, not {value}")
+        case Check.REPLICAS if value < 1:
+            raise ValueError(f"{value} containers cannot share a device; at least 1 can, which shares nothing")
         case Check.NOT_NEGATIVE if value < type(value)(0):
             raise ValueError(f"{value} is negative")
         case Check.POSITIVE if value <= type(value)(0):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpu_core.config.model import Config, ReplicatedResource
+from gpu_core.config.model import Config
+from gpu_core.config.sharing import ReplicatedResource
 from gpu_core.config.words import SharingStrategy
 from gpu_core.devices.model import MigDevice
 from gpu_core.labels.values import label_value
@@ -13,7 +14,7 @@ Values = dict[str, str]
 def product(model: str, config: Config, resource: str, *, part: str = "") -> str:
     """Return the product's value: the model, then `-MIG-<profile>` as `part`, then `-SHARED` for unrenamed shares."""
     share = _share(config, resource)
-    shared = share is not None and share.replicas > 1 and not _renamed(config, share)
+    shared = share is not None and not _renamed(config, share)
     return label_value(model, suffix=part + ("-SHARED" if shared else ""))
 
 
@@ -30,13 +31,12 @@ def base_labels(resource: str, *, product_value: str, count: int, replicas: int,
 def shared_labels(resource: str, config: Config, *, model: str, count: int, part: str = "") -> Values:
     """Return the base labels of a resource whose devices are shared as the configuration says."""
     share = _share(config, resource)
-    replicas = share.replicas if share is not None and share.replicas > 0 else 1
     return base_labels(
         resource,
         product_value=product(model, config, resource, part=part),
         count=count,
-        replicas=replicas,
-        sharing=config.sharing.strategy if replicas > 1 else SharingStrategy.NONE,
+        replicas=1 if share is None else share.replicas,
+        sharing=SharingStrategy.NONE if share is None else config.sharing.strategy,
     )
 
 
@@ -63,8 +63,7 @@ def mig_attributes(resource: str, mig: MigDevice) -> Values:
 
 
 def _share(config: Config, resource: str) -> ReplicatedResource | None:
-    entries = config.sharing.replicated.resources
-    return next((entry for entry in entries if entry.name == resource), None)
+    return next((entry for _, entry in config.sharing.entries if entry.name == resource), None)
 
 
 def _renamed(config: Config, share: ReplicatedResource) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpu_core.config.model import Config, ReplicatedResource
+from gpu_core.config.model import Config
+from gpu_core.config.sharing import ReplicatedResource
 from gpu_core.config.words import SharingStrategy
 from gpu_core.errors import MpsError
 from gpu_core.mps.layout import MpsRoot
@@ -141,8 +142,8 @@ def _thread_percentage(replicas: int, entry: ReplicatedResource | None) -> float
 
 def _entry(resource: Resource, config: Config) -> ReplicatedResource | None:
     """Return the config entry that made this resource, by the name it is advertised under."""
-    sharing = config.sharing.replicated
-    for entry in sharing.resources:
-        if advertised_name(entry, sharing, custom=config.flags.custom_resources) == resource.name:
+    sharing = config.sharing
+    for _, entry in sharing.entries:
+        if advertised_name(entry, sharing.replicated, custom=config.flags.custom_resources) == resource.name:
             return entry
     return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from gpu_core.config.model import ReplicatedResource, ReplicatedResources
 from gpu_core.config.names import RESOURCE_PREFIX
+from gpu_core.config.sharing import ReplicatedResource, ReplicatedResources
 
 __all__ = ["RESOURCE_PREFIX", "advertised_name", "matches", "mig_resource_name", "shared_name", "short_name"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from gpu_core.config.model import ReplicatedResource, Sharing
+from gpu_core.config.sharing import ReplicatedResource, Sharing
 from gpu_core.config.words import AllocationPolicy, SharingStrategy
 from gpu_core.errors import ResourceError
 from gpu_core.resources.list_size import LARGEST_LIST, Row, list_bytes, most_replicas
@@ -94,7 +94,7 @@ class _Draft:
 
 
 def _entries(sharing: Sharing) -> Iterator[tuple[str, ReplicatedResource]]:
-    for number, entry in enumerate(sharing.replicated.resources):
+    for number, entry in sharing.entries:
         yield f"sharing.{SECTIONS[sharing.strategy]}.resources[{number}] ({entry.name})", entry
 
 
