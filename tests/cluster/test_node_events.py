@@ -13,7 +13,7 @@ from gpu_cluster import Backoff, Cluster
 from gpu_cluster.node_event import LONGEST_MESSAGE, News, Occurrences, node_event, repetition
 from gpu_cluster.node_events import NodeEvents
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.suite_metrics import EVENTS_DROPPED
+from gpu_core.runtime.metrics import EVENTS_DROPPED
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 EVENT = {

@@ -11,10 +11,9 @@ from device_plugin.operating import operation
 from device_plugin.standing import checks
 from fakes.patience import PATIENCE
 from fakes.running_plugin import RunningPlugin, run_plugin, topology
-from gpu_core.runtime.events import Reload
-from gpu_core.runtime.metrics import Metric
+from gpu_core.runtime.metrics import STUCK_CALLS, Metric
 from gpu_core.runtime.probes import Pulse
-from gpu_core.runtime.suite_metrics import STUCK_CALLS
+from gpu_core.runtime.supervise import Reload
 from gpu_demo.kubelet import Kubelet, Listed
 
 GPU = "nvidia.com/gpu"

@@ -17,7 +17,7 @@ import pytest
 from fakes.patience import PATIENCE
 from fakes.plugin_process import process
 from fakes.running_plugin import run_plugin
-from gpu_core.runtime.events import Reload, Rescan
+from gpu_core.runtime.supervise import Reload, Rescan
 from gpu_demo.kubelet import Kubelet, Listed, Registered
 from gpu_kubelet._pb import deviceplugin_pb2 as pb
 from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc

@@ -11,9 +11,8 @@ from gpu_core.config.load import load
 from gpu_core.config.programs import GPU_FEATURE_DISCOVERY
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.events import EventQueue
 from gpu_core.runtime.logs import configure
-from gpu_core.runtime.supervise import Actions
+from gpu_core.runtime.supervise import Actions, EventQueue
 from gpu_feature_discovery.daemon import Daemon
 
 NODE = """

@@ -17,7 +17,7 @@ from fakes.kubeconfig import write_kubeconfig
 from fakes.patience import PATIENCE
 from gpu_core.config.settings import ConfigManagerSettings
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.events import Stop
+from gpu_core.runtime.supervise import Stop
 
 LABEL = "nvidia.com/device-plugin.config"
 PROGRAM = "nvidia-device-plugin"

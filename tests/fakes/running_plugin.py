@@ -26,9 +26,8 @@ from gpu_core.devices.simulated.files import load_node
 from gpu_core.devices.simulated.node import SimulatedNode
 from gpu_core.mps import MpsRoot
 from gpu_core.runtime.counters import Counters, Metric
-from gpu_core.runtime.events import EventQueue, Reload, Rescan, Stop
 from gpu_core.runtime.logs import configure
-from gpu_core.runtime.supervise import Actions, supervise
+from gpu_core.runtime.supervise import Actions, EventQueue, Reload, Rescan, Stop, supervise
 from gpu_demo.kubelet import Kubelet
 
 TOPOLOGIES = Path(__file__).parents[1] / "golden" / "topologies"

@@ -18,8 +18,8 @@ from config_manager.watch import LabelSeen
 from fakes.configmap import ConfigMapVolume
 from gpu_core.config.settings import ConfigManagerSettings
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.events import Stop
 from gpu_core.runtime.probes import Pulse
+from gpu_core.runtime.supervise import Stop
 
 Deed = Callable[[], object]
 

@@ -16,7 +16,7 @@ import os, sys
 from gpu_core.runtime.held_signals import hold_signals, release_signals
 hold_signals()
 os.kill(os.getpid(), int(sys.argv[1]))
-from gpu_core.runtime.events import EventQueue
+from gpu_core.runtime.supervise import EventQueue
 from gpu_core.runtime.signals import signals_to
 """
 

@@ -8,14 +8,14 @@ from types import ModuleType
 
 import config_manager.metrics
 import device_plugin.metrics
-import gpu_core.runtime.suite_metrics
+import gpu_core.runtime.metrics
 import gpu_feature_discovery.metrics
 import mps_control_daemon.metrics
 from gpu_core.runtime.metrics import Metric, MetricKind
 
 REFERENCE = Path(__file__).parents[3] / "docs/reference/metrics.md"
 MODULES: tuple[ModuleType, ...] = (
-    gpu_core.runtime.suite_metrics,
+    gpu_core.runtime.metrics,
     device_plugin.metrics,
     gpu_feature_discovery.metrics,
     config_manager.metrics,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from gpu_core.runtime.counters import Counters, Metric, MetricKind, Sample
-from gpu_core.runtime.metrics_text import metrics_text
+from gpu_core.runtime.metrics import metrics_text
 
 XIDS = Metric(name="xids_total", help="XIDs seen.", labels=("xid",))
 DEVICES = Metric(name="devices", help="Devices,\nby \\health\\.", kind=MetricKind.GAUGE, labels=("resource", "health"))

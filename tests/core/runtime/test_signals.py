@@ -18,7 +18,7 @@ ANSWERED = [signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT]
 _PROGRAM = """
 import atexit, ctypes, os, signal, subprocess, sys, threading, time
 from gpu_core.runtime.ending import leave
-from gpu_core.runtime.events import EventQueue
+from gpu_core.runtime.supervise import EventQueue
 from gpu_core.runtime.held_signals import hold_signals
 from gpu_core.runtime.logs import configure
 from gpu_core.runtime.signals import signals_to

@@ -5,8 +5,16 @@ import threading
 import pytest
 
 from gpu_core.errors import Ending
-from gpu_core.runtime.events import Event, EventQueue, KubeletChanged, Reload, Rescan, Stop
-from gpu_core.runtime.supervise import Actions, next_actions, supervise
+from gpu_core.runtime.supervise import (
+    Actions,
+    Event,
+    EventQueue,
+    Reload,
+    Rescan,
+    Stop,
+    next_actions,
+    supervise,
+)
 
 
 @pytest.mark.parametrize(
@@ -18,10 +26,9 @@ from gpu_core.runtime.supervise import Actions, next_actions, supervise
             Actions(reload=("SIGHUP", "file")),
             id="reloads are one",
         ),
-        pytest.param([KubeletChanged(), KubeletChanged()], Actions(kubelet_changed=True), id="kubelet changes are one"),
         pytest.param(
-            [Rescan("interval"), KubeletChanged(), Reload("SIGHUP")],
-            Actions(reload=("SIGHUP",), rescan=("interval",), kubelet_changed=True),
+            [Rescan("interval"), Reload("SIGHUP")],
+            Actions(reload=("SIGHUP",), rescan=("interval",)),
             id="one of each",
         ),
         pytest.param(

@@ -16,7 +16,7 @@ from gpu_cluster.kinds import EVENTS
 from gpu_cluster.node_event import NAMESPACE, News, node_event, repetition
 from gpu_core.errors import ClusterError, Ending
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.suite_metrics import EVENTS_DROPPED
+from gpu_core.runtime.metrics import EVENTS_DROPPED
 
 FLUSH = 1.5
 """Seconds that the end of a program may wait for Events."""

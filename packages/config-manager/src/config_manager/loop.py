@@ -12,8 +12,8 @@ from config_manager.report import Reporter
 from config_manager.switch import GivenUp, Switch
 from config_manager.watch import Following, LabelSeen, NodeGone, Report, Trouble
 from gpu_core.errors import ConfigError
-from gpu_core.runtime.events import Reload, Stop
 from gpu_core.runtime.probes import Pulse
+from gpu_core.runtime.supervise import Reload, Stop
 
 SURE = 2.0
 """Seconds that a watch on the node has to last until it counts as the end of a trouble: some end at once."""

@@ -11,8 +11,8 @@ from config_manager.standing import Standing
 from config_manager.switch import Delivery, GivenUp, NotYet, Settled, Signalled
 from config_manager.watch import LabelSeen, NodeGone, Sighting, Trouble
 from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.metrics import CONFIG
 from gpu_core.runtime.once import Once
-from gpu_core.runtime.suite_metrics import CONFIG
 
 
 class Log(Protocol):

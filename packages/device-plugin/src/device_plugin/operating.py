@@ -17,9 +17,9 @@ from gpu_core.page.node_view import NodeView
 from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.build import version
 from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.metrics import STUCK_CALLS
 from gpu_core.runtime.operation import Operation
 from gpu_core.runtime.probes import Check, Pulse
-from gpu_core.runtime.suite_metrics import STUCK_CALLS
 
 
 def operation(app: Callable[[], App | None], node: str, counters: Counters, pulse: Pulse) -> Operation:

@@ -21,13 +21,12 @@ from gpu_core.errors import KubeletError
 from gpu_core.mps import MpsRoot
 from gpu_core.runtime.config_file import DirectoriesWatch, config_changes_to
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.events import EventQueue
 from gpu_core.runtime.logs import configure_by, get_logger
 from gpu_core.runtime.operation import operated
 from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
-from gpu_core.runtime.supervise import supervise
+from gpu_core.runtime.supervise import EventQueue, supervise
 
 _SETTLE = 0.02
 """Seconds in which the changes of a kubelet that starts are taken together."""

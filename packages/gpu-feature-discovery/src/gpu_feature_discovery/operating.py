@@ -8,9 +8,9 @@ from gpu_core.devices.driver_threads import by_function
 from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.build import version
 from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.metrics import STUCK_CALLS
 from gpu_core.runtime.operation import Operation, config_name
 from gpu_core.runtime.probes import Check, Checks, Pulse
-from gpu_core.runtime.suite_metrics import STUCK_CALLS
 from gpu_feature_discovery.daemon import Daemon
 from gpu_feature_discovery.standing import checks, view
 

@@ -10,13 +10,12 @@ from gpu_core.config.settings import GfdSettings
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.runtime.config_file import config_changes_to
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.events import EventQueue
 from gpu_core.runtime.logs import configure_by, get_logger
 from gpu_core.runtime.operation import operated
 from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
-from gpu_core.runtime.supervise import supervise
+from gpu_core.runtime.supervise import EventQueue, supervise
 from gpu_feature_discovery.daemon import Daemon
 from gpu_feature_discovery.operating import operation
 

@@ -20,14 +20,13 @@ from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.mig_patterns import mig_patterns
 from gpu_core.runtime.config_file import config_changes_to
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.events import EventQueue
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.once import Once
 from gpu_core.runtime.operation import count_config
 from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.pause import Pause, Retry
 from gpu_core.runtime.probes import Check, Checks
-from gpu_core.runtime.supervise import Actions
+from gpu_core.runtime.supervise import Actions, EventQueue
 from mps_control_daemon.fleet import Fleet
 from mps_control_daemon.hardware import Hardware, Open
 from mps_control_daemon.machine import Machine

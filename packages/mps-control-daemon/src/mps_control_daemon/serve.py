@@ -11,14 +11,13 @@ from gpu_core.devices.driver_threads import DriverThreads, by_function
 from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.build import version
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.events import EventQueue
 from gpu_core.runtime.logs import configure_by
+from gpu_core.runtime.metrics import STUCK_CALLS
 from gpu_core.runtime.operation import Operation, config_name, operated
 from gpu_core.runtime.outlet import nobody_waits_for
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
-from gpu_core.runtime.suite_metrics import STUCK_CALLS
-from gpu_core.runtime.supervise import supervise
+from gpu_core.runtime.supervise import EventQueue, supervise
 from mps_control_daemon.app import App, running
 from mps_control_daemon.hardware import opener
 from mps_control_daemon.interruption import Interruption

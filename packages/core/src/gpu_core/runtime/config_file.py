@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from gpu_core.config.document import MAX_BYTES
-from gpu_core.runtime.events import EventQueue, Reload
 from gpu_core.runtime.files import read_beginning
 from gpu_core.runtime.links import places
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.passing import is_passing
 from gpu_core.runtime.probes import Check
+from gpu_core.runtime.supervise import EventQueue, Reload
 
 LOOK_AGAIN = 60.0
 """Seconds between two looks while inotify is silent."""

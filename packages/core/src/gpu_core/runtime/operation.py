@@ -14,12 +14,11 @@ from gpu_core.runtime.build import python_version, version
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.http_message import BROKEN, HTML, JSON, Answer, Status
 from gpu_core.runtime.logs import get_logger
-from gpu_core.runtime.metrics_text import CONTENT_TYPE, metrics_text
+from gpu_core.runtime.metrics import BUILD, CONFIG, CONTENT_TYPE, LOST_LINES, READY, TURNED_AWAY, metrics_text
 from gpu_core.runtime.once import Once
 from gpu_core.runtime.outlet import lost_lines
 from gpu_core.runtime.probes import Check, Checks, Pulse, all_ok, checks_text
 from gpu_core.runtime.process_facts import count_process
-from gpu_core.runtime.suite_metrics import BUILD, CONFIG, LOST_LINES, READY, TURNED_AWAY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.suite_metrics import CPU, FILES, MEMORY, STARTED
+from gpu_core.runtime.metrics import CPU, FILES, MEMORY, STARTED
 
 _RESIDENT = 1
 _START = 19

@@ -24,8 +24,8 @@ from types import FrameType
 from typing import Protocol
 
 from gpu_core.runtime.ending import leave_late
-from gpu_core.runtime.events import Reload, Stop
 from gpu_core.runtime.held_signals import ANSWERED
+from gpu_core.runtime.supervise import Reload, Stop
 
 SOON = 4.5
 """Seconds from the signal to the end at the latest, where 5 are promised."""
