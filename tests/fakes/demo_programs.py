@@ -21,9 +21,8 @@ from gpu_core.config.programs import DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.mps import MpsRoot
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.events import EventQueue, Stop
 from gpu_core.runtime.logs import configure
-from gpu_core.runtime.supervise import supervise
+from gpu_core.runtime.supervise import EventQueue, Stop, supervise
 from gpu_demo.programs import Command, Programs, Running
 from gpu_feature_discovery.app import run as label
 from gpu_feature_discovery.show_topology import show_topology

@@ -45,7 +45,7 @@ EDGES = frozenset(
         "gpu_core.devices.simulated.mig_calls",
         "gpu_core.devices.simulated.state",
         # core: files, processes, threads, signals and the network
-        "gpu_core.runtime.config_file",
+        "gpu_core.runtime.file_watch",
         "gpu_core.runtime.counters",
         "gpu_core.runtime.ending",
         "gpu_core.runtime.files",
@@ -53,7 +53,7 @@ EDGES = frozenset(
         "gpu_core.runtime.http_connections",
         "gpu_core.runtime.http_listening",
         "gpu_core.runtime.http_pages",
-        "gpu_core.runtime.links",
+        "gpu_core.runtime.config_in_use",
         "gpu_core.runtime.logs",
         "gpu_core.runtime.operation",
         "gpu_core.runtime.outlet",

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from gpu_core.runtime.config_file import ConfigFileWatch, DirectoriesWatch
+from gpu_core.runtime.config_in_use import ConfigFileWatch
+from gpu_core.runtime.file_watch import DirectoriesWatch
 from gpu_core.runtime.logs import configure
 from gpu_core.runtime.probes import Check
 
@@ -102,8 +103,8 @@ def test_without_a_config_file_nothing_is_watched_and_nothing_said(log: io.Strin
 
 
 def test_directories_that_cannot_be_told_hold_up_neither_start_nor_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpu_core.runtime.config_file.LONGEST_START", 0.05)
-    monkeypatch.setattr("gpu_core.runtime.config_file.LONGEST_STOP", 0.05)
+    monkeypatch.setattr("gpu_core.runtime.file_watch.LONGEST_START", 0.05)
+    monkeypatch.setattr("gpu_core.runtime.file_watch.LONGEST_STOP", 0.05)
     release = threading.Event()
 
     def silent_server() -> list[Path]:

@@ -18,9 +18,10 @@ from fakes.http_client import get, get_json, scrape
 from fakes.waiting import wait_for
 from gpu_core.errors import UsageError
 from gpu_core.runtime.build import build, version
+from gpu_core.runtime.config_in_use import config_name, count_config
 from gpu_core.runtime.counters import Counters, Metric
 from gpu_core.runtime.logs import configure
-from gpu_core.runtime.operation import Operation, config_name, count_config, operated
+from gpu_core.runtime.operation import Operation, operated
 from gpu_core.runtime.outlet import nobody_waits_for
 from gpu_core.runtime.probes import Check, Pulse
 

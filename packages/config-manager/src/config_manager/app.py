@@ -25,9 +25,8 @@ from gpu_core.config.settings import ConfigManagerSettings
 from gpu_core.errors import UsageError
 from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.build import version
-from gpu_core.runtime.config_file import DirectoriesWatch
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.links import places
+from gpu_core.runtime.file_watch import DirectoriesWatch, directories_to
 from gpu_core.runtime.operation import Operation, operated
 from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Pulse
@@ -177,4 +176,6 @@ class App:
 
 def _watched(task: Task) -> tuple[Path, ...]:
     """Return the directories whose changes matter: the configs, what their links go through, and the link's place."""
-    return tuple(dict.fromkeys([*places(task.directory / "..data" / "any"), task.directory, *places(task.link)]))
+    return tuple(
+        dict.fromkeys([*directories_to(task.directory / "..data" / "any"), task.directory, *directories_to(task.link)])
+    )

@@ -18,10 +18,10 @@ from gpu_core.devices.model import Inventory
 from gpu_core.errors import HardwareError, SuiteError
 from gpu_core.resources.health import HealthRules
 from gpu_core.resources.mig_patterns import mig_patterns
+from gpu_core.runtime.config_in_use import config_name, count_config
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.once import Once
-from gpu_core.runtime.operation import config_name, count_config
 from gpu_core.runtime.pause import Pause, Retry
 from gpu_core.runtime.supervise import Actions
 

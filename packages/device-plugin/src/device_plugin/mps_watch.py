@@ -11,7 +11,7 @@ from device_plugin.mps import Seen, obstacle, unusable
 from gpu_core.errors import ProcessError
 from gpu_core.mps import CONTROL, HEALTH_QUESTION, DaemonPlan, MpsRoot, digest, illness
 from gpu_core.mps.marks import MOST
-from gpu_core.runtime.config_file import DirectoriesWatch
+from gpu_core.runtime.file_watch import DirectoriesWatch
 from gpu_core.runtime.files import read_regular
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.process import run

@@ -19,8 +19,9 @@ from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.errors import KubeletError
 from gpu_core.mps import MpsRoot
-from gpu_core.runtime.config_file import DirectoriesWatch, config_changes_to
+from gpu_core.runtime.config_in_use import config_changes_to
 from gpu_core.runtime.counters import Counters
+from gpu_core.runtime.file_watch import DirectoriesWatch
 from gpu_core.runtime.logs import configure_by, get_logger
 from gpu_core.runtime.operation import operated
 from gpu_core.runtime.passing import clear_up

@@ -13,10 +13,10 @@ from gpu_core.config.settings import GfdSettings
 from gpu_core.devices.driver_threads import DriverThreads, StuckCall
 from gpu_core.errors import Ending, HardwareError, PublishError, SuiteError
 from gpu_core.labels import Labels
+from gpu_core.runtime.config_in_use import count_config
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.once import Once
-from gpu_core.runtime.operation import count_config
 from gpu_core.runtime.supervise import Actions, EventQueue, Stop
 from gpu_feature_discovery.destination import destination
 from gpu_feature_discovery.hardware import NodeSource, node_source

@@ -7,9 +7,10 @@ import time
 from gpu_core.devices.driver_threads import by_function
 from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.build import version
+from gpu_core.runtime.config_in_use import config_name
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.metrics import STUCK_CALLS
-from gpu_core.runtime.operation import Operation, config_name
+from gpu_core.runtime.operation import Operation
 from gpu_core.runtime.probes import Check, Checks, Pulse
 from gpu_feature_discovery.daemon import Daemon
 from gpu_feature_discovery.standing import checks, view

@@ -8,7 +8,7 @@ from pathlib import Path
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
 from gpu_core.devices.driver_threads import DriverThreads
-from gpu_core.runtime.config_file import config_changes_to
+from gpu_core.runtime.config_in_use import config_changes_to
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import configure_by, get_logger
 from gpu_core.runtime.operation import operated

@@ -18,11 +18,10 @@ from gpu_core.errors import Ending, HardwareError, MpsError, SuiteError
 from gpu_core.mps import MpsRoot, plan_daemons, unlimited_gpus
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.mig_patterns import mig_patterns
-from gpu_core.runtime.config_file import config_changes_to
+from gpu_core.runtime.config_in_use import config_changes_to, count_config
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.once import Once
-from gpu_core.runtime.operation import count_config
 from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.pause import Pause, Retry
 from gpu_core.runtime.probes import Check, Checks

@@ -10,10 +10,11 @@ from gpu_core.config.settings import MpsSettings
 from gpu_core.devices.driver_threads import DriverThreads, by_function
 from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.build import version
+from gpu_core.runtime.config_in_use import config_name
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import configure_by
 from gpu_core.runtime.metrics import STUCK_CALLS
-from gpu_core.runtime.operation import Operation, config_name, operated
+from gpu_core.runtime.operation import Operation, operated
 from gpu_core.runtime.outlet import nobody_waits_for
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to

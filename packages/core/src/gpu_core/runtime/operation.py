@@ -6,7 +6,6 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from gpu_core.runtime.addresses import Address, parse_address
@@ -14,7 +13,7 @@ from gpu_core.runtime.build import python_version, version
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.http_message import BROKEN, HTML, JSON, Answer, Status
 from gpu_core.runtime.logs import get_logger
-from gpu_core.runtime.metrics import BUILD, CONFIG, CONTENT_TYPE, LOST_LINES, READY, TURNED_AWAY, metrics_text
+from gpu_core.runtime.metrics import BUILD, CONTENT_TYPE, LOST_LINES, READY, TURNED_AWAY, metrics_text
 from gpu_core.runtime.once import Once
 from gpu_core.runtime.outlet import lost_lines
 from gpu_core.runtime.probes import Check, Checks, Pulse, all_ok, checks_text
@@ -134,21 +133,6 @@ def _pages(operation: Operation, said: _Said) -> dict[str, Page]:
         "/status.json": document,
     }
     return {path: told(path, page) for path, page in pages.items()}
-
-
-def count_config(counters: Counters, file: str, digest: str) -> None:
-    """Note which config file is in use; `digest` is that of its text, and an empty `file` means none."""
-    counters.replace(CONFIG, [({"name": config_name(file), "digest": digest if file else ""}, 1.0)])
-
-
-def config_name(file: str) -> str:
-    """Return the name by which a config is known: that of the file at the end of all links, as config-manager sets."""
-    if not file:
-        return ""
-    try:
-        return Path(file).resolve().name
-    except OSError:
-        return Path(file).name
 
 
 def _metrics(operation: Operation, said: _Said) -> str:

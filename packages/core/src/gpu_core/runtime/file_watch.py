@@ -1,37 +1,27 @@
-"""Notices that a file's content has changed, however it was changed: written, replaced, or behind swapped links.
+"""Notices that something changes in directories, among them those that decide what a path leads to.
 
-Every program watches its config file with this, so a new config is noticed without a signal. inotify wakes the
-watch, and a look every minute makes up for what inotify does not tell, as on some network and overlay volumes.
+inotify wakes the watch, and a look every minute makes up for what it does not tell, as on some network and overlay
+volumes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import select
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from gpu_core.config.document import MAX_BYTES
-from gpu_core.runtime.files import read_beginning
-from gpu_core.runtime.links import places
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.passing import is_passing
-from gpu_core.runtime.probes import Check
-from gpu_core.runtime.supervise import EventQueue, Reload
 
 LOOK_AGAIN = 60.0
 """Seconds between two looks while inotify is silent."""
 
 LOOK_WITHOUT_INOTIFY = 5.0
 """Seconds between two looks where inotify is not to be had."""
-
-GRACE = 2.0
-"""Seconds that a config file may be missing while it is replaced."""
 
 SETTLE = 0.1
 """Seconds that a burst of changes is given to end; what Kubernetes does to a volume takes a few milliseconds."""
@@ -42,6 +32,9 @@ LONGEST_START = 5.0
 
 LONGEST_STOP = 2.0
 """Seconds that a stop waits for the watch, which may be looking through such links."""
+
+MOST_LINKS = 40
+"""How many links are followed before the path counts as circular, as the kernel does."""
 
 
 class DirectoriesWatch:
@@ -164,90 +157,37 @@ def _follow(inotify: Any, watched: frozenset[int], wanted: Iterable[Path]) -> fr
     return frozenset(fresh)
 
 
-class ConfigFileWatch:
-    """Calls `changed` from a thread of its own whenever the file holds something else than before.
+def directories_to(path: Path) -> tuple[Path, ...]:
+    """Return the directories that decide what `path` is, in the order in which they are met.
 
-    `digest` is the SHA-256 in hexadecimal of what the program uses now, as in `Loaded.config_text_digest`. A file that
-    is missing for less than `grace` seconds, or cannot be read for so long, is no change: it is being replaced. Then
-    it is said once, and once more when it is back; until then `problem` says so too. Without a `path`, as without a
-    config file, there is nothing to watch.
+    These are the one that holds the last part, and every one that holds a link on the way. In the volume of a
+    ConfigMap, `config.yaml` is a link to `..data/config.yaml` and `..data` a link that is swapped. Where a part is
+    missing, the directory in which it would appear is the last one.
     """
-
-    def __init__(
-        self,
-        path: Path | None,
-        *,
-        digest: str,
-        changed: Callable[[], object],
-        look_again: float = LOOK_AGAIN,
-        grace: float = GRACE,
-    ) -> None:
-        self._path = path
-        self._digest = digest
-        self._report = changed
-        self._interval = look_again
-        self._grace = grace
-        self._unread_since: float | None = None
-        self._problem = ""
-
-    @property
-    def problem(self) -> str:
-        """Why the file cannot be read, empty when it can be; any thread may ask."""
-        return self._problem
-
-    def checks(self) -> tuple[Check, ...]:
-        """Return what those who ask whether the program is ready should know; nothing while all is in order."""
-        problem = self._problem
-        return (Check(name="config", ok=True, reason=problem),) if problem else ()
-
-    @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
-        """Watch while the block runs; a change since `digest` was taken is noticed too."""
-        path = self._path
-        if path is None:
-            yield
-            return
-        watch = DirectoriesWatch(
-            lambda: places(path), lambda: self._look(path), look_again=self._look_again, look_first=True
-        )
-        watch.start()
+    found: list[Path] = []
+    here = Path("/")
+    ahead = list(reversed(Path(os.path.abspath(path)).parts[1:]))  # noqa: PTH100  keeps links as they are
+    links = 0
+    while ahead:
+        part = ahead.pop()
+        if part == "..":
+            here = here.parent
+            continue
+        entry = here / part
         try:
-            yield
-        finally:
-            watch.stop()
-
-    def _look_again(self) -> float:
-        if self._unread_since is None or self._problem:
-            return self._interval
-        return max(0.0, self._unread_since + self._grace - time.monotonic())
-
-    def _look(self, path: Path) -> None:
-        try:
-            content = read_beginning(path, most=MAX_BYTES + 1)
-        except OSError as error:
-            self._cannot_read(path, error)
-            return
-        self._unread_since = None
-        if self._problem:
-            self._problem = ""
-            get_logger().info("The config file can be read again", file=str(path))
-        digest = hashlib.sha256(content).hexdigest()
-        if digest != self._digest:
-            self._digest = digest
-            self._report()
-
-    def _cannot_read(self, path: Path, error: OSError) -> None:
-        now = time.monotonic()
-        if self._unread_since is None:
-            self._unread_since = now
-        if self._problem or now < self._unread_since + self._grace:
-            return
-        fact = f"config file {path} cannot be read: {error.strerror or error}; what was loaded from it stays in use"
-        get_logger().warning(f"The {fact}. Put the file back, or start the program again without it.")
-        self._problem = f"the {fact}"
-
-
-def config_changes_to(events: EventQueue, file: str, digest: str) -> ConfigFileWatch:
-    """Return a watch that asks for a reload whenever a program's config file, if it has one, holds something else."""
-    reload = Reload("the config file has changed")
-    return ConfigFileWatch(Path(file) if file else None, digest=digest, changed=lambda: events.put(reload))
+            target = Path(os.readlink(entry))  # noqa: PTH115  as written
+        except OSError:
+            if not ahead or not os.path.isdir(entry):  # noqa: PTH112  a directory closed to us counts as missing
+                found.append(here)
+                break
+            here = entry
+            continue
+        found.append(here)
+        links += 1
+        if links > MOST_LINKS:
+            break
+        parts = target.parts
+        if target.is_absolute():
+            here, parts = Path("/"), parts[1:]
+        ahead += reversed(parts)
+    return tuple(dict.fromkeys(found))
