@@ -79,6 +79,7 @@ CHANGES: Values = {
     "deviceListStrategy": "cdi-cri",
     "deviceIDStrategy": "index",
     "nvidiaDriverRoot": "/x",
+    "driverLibraryPath": "/x",
     "nvidiaDevRoot": "/x",
     "gdrcopyEnabled": True,
     "gdsEnabled": True,

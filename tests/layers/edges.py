@@ -24,7 +24,9 @@ EDGES = frozenset(
         # core: the driver and the node's files, real and simulated
         "gpu_core.devices.choose",
         "gpu_core.devices.driver_threads",
+        "gpu_core.devices.file_root",
         "gpu_core.devices.libcuda",
+        "gpu_core.devices.library_search",
         "gpu_core.devices.node_files",
         "gpu_core.devices.nvml",
         "gpu_core.devices.nvml_calls",

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from core.cdi.test_ldcache import X86_64, cache
+from core.devices.test_ldcache import X86_64, cache
 from fakes import driver_root
 from gpu_core.cdi.driver import DriverSearch, find_driver, find_extras
 from gpu_core.cdi.driver_files import DriverFiles, File
@@ -14,7 +15,7 @@ from gpu_core.errors import CdiError
 VERSION = "550.90.07"
 
 
-def find(root: Path, version: str | None = VERSION, **options: bool) -> DriverFiles:
+def find(root: Path, version: str | None = VERSION, **options: Any) -> DriverFiles:
     return find_driver(
         DriverSearch(
             root=str(root),
@@ -93,6 +94,17 @@ def test_libraries_elsewhere_are_found_through_the_loader_cache(tmp_path: Path) 
     assert find(tmp_path).library_directories == (folder,)
 
 
+def test_libraries_elsewhere_are_found_through_the_loader_configuration(tmp_path: Path) -> None:
+    driver_root.install(tmp_path, version=VERSION, libraries="opt/nvidia/lib64")
+    driver_root.put(tmp_path, "etc/ld.so.conf.d/nvidia.conf", b"/opt/nvidia/lib64\n")
+    assert find(tmp_path).library_directories == ("/opt/nvidia/lib64",)
+
+
+def test_libraries_elsewhere_are_found_where_the_user_says(tmp_path: Path) -> None:
+    driver_root.install(tmp_path, version=VERSION, libraries="opt/nvidia/lib64")
+    assert find(tmp_path, library_path=("/opt/nvidia/lib64",)).library_directories == ("/opt/nvidia/lib64",)
+
+
 def test_explicit_libraries_are_found_on_request(tmp_path: Path) -> None:
     driver_root.debian(tmp_path)
     driver_root.put(tmp_path, "usr/lib/x86_64-linux-gnu/libGL.so")
@@ -115,7 +127,8 @@ def test_explicit_libraries_are_found_on_request(tmp_path: Path) -> None:
 )
 def test_a_missing_driver_is_one_clear_message(tmp_path: Path, damage: Callable[[Path], object]) -> None:
     damage(tmp_path)
-    with pytest.raises(CdiError, match=r"No driver libraries were found below .*looked for libcuda\.so\.550\.90\.07"):
+    looked_for = r"No driver libraries were found: looked for libcuda\.so\.550\.90\.07 .*--driver-library-path"
+    with pytest.raises(CdiError, match=looked_for):
         find(tmp_path)
 
 

@@ -12,12 +12,14 @@ import pynvml
 import pytest
 
 from core.devices.nodes import node, opened, say
+from fakes.driver_root import link, put
 from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.advice import not_found
 from gpu_core.devices.choose import open_backend
+from gpu_core.devices.library_search import load
 from gpu_core.devices.model import Gpu, Inventory, PciFacts, Platform
 from gpu_core.devices.node_files import MachineFiles
-from gpu_core.devices.nvml_library import LIBRARY, candidates, load
+from gpu_core.devices.nvml_library import LIBRARY
 from gpu_core.devices.simulated.library import SimulatedLibrary
 from gpu_core.devices.simulated.state import SimulatedState
 from gpu_core.errors import DriverMissingError, NvmlCallError
@@ -58,23 +60,6 @@ def pci_function(root: Path, address: str, driver: str, **files: str) -> None:
         (folder / name).write_text(f"{text}\n")
 
 
-def test_the_driver_root_is_searched_before_the_loader_path(tmp_path: Path) -> None:
-    for directory in ("lib64", "usr/lib/x86_64-linux-gnu", "usr/lib64"):
-        (tmp_path / directory).mkdir(parents=True)
-        (tmp_path / directory / LIBRARY).touch()
-    assert candidates(str(tmp_path)) == (
-        f"{tmp_path}/usr/lib64/{LIBRARY}",
-        f"{tmp_path}/usr/lib/x86_64-linux-gnu/{LIBRARY}",
-        f"{tmp_path}/lib64/{LIBRARY}",
-        LIBRARY,
-    )
-
-
-def test_a_driver_root_without_the_library_and_no_driver_root_leave_the_loader_path(tmp_path: Path) -> None:
-    assert candidates(str(tmp_path)) == (LIBRARY,)
-    assert candidates(None) == (LIBRARY,)
-
-
 def test_a_file_that_is_no_library_is_named_with_the_reason(tmp_path: Path) -> None:
     broken = tmp_path / LIBRARY
     broken.write_text("no library")
@@ -85,17 +70,48 @@ def test_a_file_that_is_no_library_is_named_with_the_reason(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("driver_root", "failures", "expected"),
+    ("searched", "failures", "expected"),
     [
-        pytest.param(None, [], "is not in the loader path.", id="the loader path alone"),
-        pytest.param("/driver-root", [], "neither in the driver root /driver-root (/a, /b) nor in", id="both"),
-        pytest.param("/r", [("/r/a/lib.so", "no ELF")], "/r/a/lib.so is there, but cannot be loaded: no", id="one"),
-        pytest.param(None, [("lib.so", "cannot open")], "the loader path. Install", id="what the loader does not find"),
+        pytest.param(["A"], [], "lib.so is not in A. Install", id="one place"),
+        pytest.param(["A", "B"], [], "lib.so is neither in A nor in B. Install", id="two places"),
+        pytest.param(
+            ["A"], [("/a/lib.so", "no ELF")], "A. /a/lib.so is there, but cannot be loaded: no ELF.", id="one"
+        ),
+        pytest.param(["A"], [("lib.so", "cannot open")], "A. Install", id="what the loader does not find"),
+        pytest.param(
+            ["A"], [], "name its directories inside the driver root with --x.", id="the flag for other places"
+        ),
+        pytest.param(["A"], [], "set --device-discovery-strategy=tegra", id="the flag for other chips"),
     ],
 )
-def test_a_missing_driver_is_described(driver_root: str | None, failures: list[tuple[str, str]], expected: str) -> None:
-    message = not_found("lib.so", driver_root=driver_root, directories=["/a", "/b"], failures=failures)
-    assert expected in message
+def test_a_missing_driver_is_described(searched: list[str], failures: list[tuple[str, str]], expected: str) -> None:
+    assert expected in not_found("lib.so", searched=searched, failures=failures, flag="--x")
+
+
+def test_a_missing_driver_is_told_with_every_place_that_was_searched(tmp_path: Path) -> None:
+    put(tmp_path, f"opt/nvidia/lib64/{LIBRARY}", b"no library")
+    with pytest.raises(DriverMissingError) as caught:
+        open_backend(
+            strategy=DeviceDiscoveryStrategy.AUTO,
+            driver_root_ctr=str(tmp_path),
+            library_path=("/opt/nvidia/lib64",),
+            roots=Roots(root=tmp_path),
+            loader=Loader(),
+        )
+    message = str(caught.value)
+    assert f"neither in the driver root {tmp_path} (/opt/nvidia/lib64, /, /usr/lib64, " in message
+    assert "nor in the loader's own path (LD_LIBRARY_PATH, " in message
+    assert f"{tmp_path}/opt/nvidia/lib64/{LIBRARY} is there, but cannot be loaded" in message
+    assert "--driver-library-path" in message
+
+
+def test_libcuda_of_a_tegra_chip_is_searched_for_as_the_driver_is(tmp_path: Path) -> None:
+    put(tmp_path, "usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1.1")
+    link(tmp_path, "usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1", "libcuda.so.1.1")
+    put(tmp_path, "etc/ld.so.conf.d/nvidia-tegra.conf", b"/usr/lib/aarch64-linux-gnu/tegra\n")
+    loader = Loader()
+    open_backend(strategy=DeviceDiscoveryStrategy.TEGRA, driver_root_ctr=str(tmp_path), loader=loader)
+    assert loader.asked[-2:] == [f"{tmp_path}/usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1.1", "libcuda.so.1"]
 
 
 def test_gpus_bound_to_vfio_are_read_from_sysfs(tmp_path: Path) -> None:

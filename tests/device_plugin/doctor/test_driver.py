@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from device_plugin.doctor.finding import Level
-from fakes.broken_nodes import Break, assert_named, failing, mig, nothing, unmounted
+from device_plugin.doctor.driver_library import library
+from device_plugin.doctor.finding import Finding, Level
+from fakes.broken_nodes import Break, assert_named, failing, mig, not_ok, nothing, unmounted
 from fakes.node_root import NodeRoot
 
 
@@ -31,7 +32,27 @@ def second_library(node: NodeRoot) -> None:
     node.link("usr/lib64/libnvidia-ml.so.1", "libnvidia-ml.so.535.1.2")
 
 
+def unlisted_library(node: NodeRoot) -> None:
+    node.driver_missing = True
+    for name in ("libnvidia-ml.so.1", "libnvidia-ml.so", "libnvidia-ml.so.550.90.07"):
+        node.remove(f"usr/lib/x86_64-linux-gnu/{name}")
+
+
 BROKEN = [
+    pytest.param(
+        unlisted_library,
+        "driver library",
+        Level.PROBLEM,
+        "no library of its ld.so.cache; no directory of its ld.so.conf.d) nor in the loader's own path",
+        id="the driver is where nobody searches: it is said where was searched",
+    ),
+    pytest.param(
+        unlisted_library,
+        "driver library",
+        Level.PROBLEM,
+        "name its directories inside the driver root with --driver-library-path",
+        id="the driver is where nobody searches: it is said how to name the place",
+    ),
     pytest.param(unmounted, "driver library", Level.PROBLEM, "No NVIDIA driver was found", id="no driver at all"),
     pytest.param(
         lambda node: node.remove("usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.90.07"),
@@ -144,3 +165,32 @@ BROKEN = [
 def test_each_breakage_is_named(node: NodeRoot, break_: Break, check: str, level: Level, part: str) -> None:
     break_(node)
     assert_named(node, check, level, part)
+
+
+def library_finding(node: NodeRoot) -> Finding:
+    return next(finding for finding in library(node.scene()) if finding.level is Level.OK)
+
+
+def test_the_library_is_found_where_the_user_says_and_the_places_are_listed(node: NodeRoot) -> None:
+    unlisted_library(node)
+    node.driver_missing = False
+    node.put("opt/nvidia/lib64/libnvidia-ml.so.1", "")
+    node.args += ["--driver-root-ctr-path=/", "--driver-library-path=/opt/nvidia/lib64"]
+    found = library_finding(node)
+    assert found.fact == f"libnvidia-ml.so.1 was found: {node.root}/opt/nvidia/lib64/libnvidia-ml.so.1."
+    assert found.meaning.startswith(f"Searched: the driver root {node.root} (/opt/nvidia/lib64, /, /usr/lib64, ")
+    assert found.meaning.endswith("--driver-library-path names other directories.")
+
+
+def test_the_library_is_found_where_our_own_loader_looks(node: NodeRoot) -> None:
+    unlisted_library(node)
+    node.driver_missing = False
+    node.put("mine/libnvidia-ml.so.1", "")
+    node.environ["LD_LIBRARY_PATH"] = "/mine:"
+    assert library_finding(node).fact == f"libnvidia-ml.so.1 was found: {node.root}/mine/libnvidia-ml.so.1."
+
+
+def test_an_absolute_link_is_followed_below_the_root(node: NodeRoot) -> None:
+    node.put("opt/libnvidia-ml.so.550.90.07", "")
+    node.link("usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", "/opt/libnvidia-ml.so.550.90.07")
+    assert not_ok(library(node.scene())) == []

@@ -150,7 +150,8 @@ class Hardware:
 
 def _opening(config: Config) -> tuple[object, ...]:
     """Return what decides how the driver is opened."""
-    return config.flags.device_discovery_strategy, config.flags.plugin.container_driver_root
+    flags = config.flags
+    return flags.device_discovery_strategy, flags.plugin.container_driver_root, flags.driver_library_path
 
 
 def _seen(inventory: Inventory) -> tuple[tuple[str, bool], ...]:

@@ -70,6 +70,7 @@ def _open_machine(threads: DriverThreads, config: Config) -> Backend:
     return open_backend(
         strategy=config.flags.device_discovery_strategy,
         driver_root_ctr=config.flags.plugin.container_driver_root,
+        library_path=config.flags.driver_library_directories,
         threads=threads,
     )
 

@@ -43,8 +43,12 @@ def node_source(
         return _simulated(loaded, threads, timestamp, warn)
     flags = loaded.config.flags
     return NodeSource(
-        # As in the original, only the loader says where the driver's library is; the driver root is the plugin's.
-        open=lambda: open_backend(strategy=flags.device_discovery_strategy, threads=threads),
+        open=lambda: open_backend(
+            strategy=flags.device_discovery_strategy,
+            driver_root_ctr=flags.plugin.container_driver_root,
+            library_path=flags.driver_library_directories,
+            threads=threads,
+        ),
         facts=lambda: read_facts(
             flags.gfd.machine_type_file,
             timestamp=timestamp,

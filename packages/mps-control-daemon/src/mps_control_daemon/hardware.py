@@ -27,8 +27,9 @@ def opener(settings: MpsSettings, threads: DriverThreads | None = None) -> Open:
     node = load_node(settings.simulated_node) if settings.simulated_node else None
     events = Path(settings.simulated_events) if settings.simulated_events else None
     return lambda config: open_backend(
-        # As in the original, only the loader says where the driver's library is; the driver root is the plugin's.
         strategy=config.flags.device_discovery_strategy,
+        driver_root_ctr=config.flags.plugin.container_driver_root,
+        library_path=config.flags.driver_library_directories,
         simulated=node,
         simulated_events=events,
         threads=threads,

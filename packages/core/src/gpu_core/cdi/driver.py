@@ -6,12 +6,11 @@ import mmap
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 from posixpath import basename, dirname, join
 
-from gpu_core.cdi import elf, ldcache
+from gpu_core.cdi import elf
 from gpu_core.cdi.driver_files import CharDevice, DeviceLink, DriverFiles, File, Library
 from gpu_core.cdi.places import (
     BINARIES,
@@ -21,7 +20,6 @@ from gpu_core.cdi.places import (
     DEVICE_PATTERNS,
     EXPLICIT_LIBRARIES,
     LEGACY_LIBRARIES,
-    LIBRARY_DIRECTORIES,
     SOCKET_DIRECTORIES,
     SOCKETS,
     VULKAN_CONFIGS,
@@ -31,20 +29,21 @@ from gpu_core.cdi.places import (
     xorg_libraries,
 )
 from gpu_core.cdi.search import Root
+from gpu_core.devices.library_search import FLAG, LibrarySearch
 from gpu_core.errors import CdiError
 from gpu_core.runtime.files import open_regular, read_regular
 
-_LARGEST_CACHE = 16 * 1024 * 1024
 _LONGEST_PATH = 4096
-"""Bytes of the loader's cache, and of a path in a file of the kernel, at the most."""
+"""Bytes of a path in a file of the kernel at the most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverSearch:
     """Where to look, and for what.
 
-    `root` and `dev_root` are as our process sees them, `version` the driver's from NVML (None: whichever is
-    found). `machine` and `release` are the kernel's (`uname -m`, `uname -r`), `sys_root` the root of /sys.
+    `root` and `dev_root` are as our process sees them, `library_path` holds the directories in the root that the user
+    names, `version` is the driver's from NVML (None: whichever is found). `machine` and `release` are the kernel's
+    (`uname -m`, `uname -r`), `sys_root` the root of /sys.
     """
 
     root: str
@@ -53,6 +52,7 @@ class DriverSearch:
     machine: str
     release: str
     sys_root: str = "/"
+    library_path: tuple[str, ...] = ()
     explicit_libraries: bool = False
     sockets: bool = True
 
@@ -65,7 +65,8 @@ def find_driver(search: DriverSearch) -> DriverFiles:
             f"The driver root {search.root} does not exist, so no CDI specification can be made. Mount the driver's "
             "root there, or set --driver-root-ctr-path to where it is mounted."
         )
-    version, directories = _version_and_directories(root, search.version)
+    libraries = LibrarySearch(root=search.root, named=search.library_path)
+    version, directories = _version_and_directories(libraries, search.version)
     configs = [path for pattern in CONFIGS for path in root.files(CONFIG_DIRECTORIES, pattern)]
     firmware = firmware_directories(search.release, _firmware_class_path(search.sys_root))
     dev = Root(search.dev_root)
@@ -75,7 +76,7 @@ def find_driver(search: DriverSearch) -> DriverFiles:
         version=version,
         library_directories=directories,
         libraries=_libraries(root, directories, version, explicit=search.explicit_libraries),
-        graphics_libraries=_graphics_libraries(root, directories, version),
+        graphics_libraries=_graphics_libraries(root, libraries, directories, version),
         configs=(*_unique(root, configs), *_vulkan_configs(root, search.machine)),
         sockets=_sockets(root) if search.sockets else (),
         firmware=_unique(root, root.files(firmware, f"nvidia/{version}/gsp*.bin")),
@@ -102,35 +103,19 @@ def char_device(root: str, path: str) -> CharDevice | None:
     return next(iter(Root(root).devices(path)), None)
 
 
-def _version_and_directories(root: Root, wanted: str | None) -> tuple[str, tuple[str, ...]]:
+def _version_and_directories(libraries: LibrarySearch, wanted: str | None) -> tuple[str, tuple[str, ...]]:
     suffix = wanted or "*.*"
     for name in ("libcuda.so.", "libnvidia-ml.so."):
-        found = _locate(root, name + suffix)
+        found = libraries.first(name + suffix)
         if found:
             version = basename(found[0]).removeprefix(name)
-            versioned = _locate(root, f"lib*.so.{version}")
+            versioned = libraries.first(f"lib*.so.{version}")
             return version, tuple(dict.fromkeys(dirname(path) for path in versioned))
     looked_for = f"libcuda.so.{suffix} and libnvidia-ml.so.{suffix}"
     raise CdiError(
-        f"No driver libraries were found below {root.path}: looked for {looked_for} in "
-        f"{', '.join(LIBRARY_DIRECTORIES)} and in its ld.so.cache. Check that the driver root is mounted whole and "
-        "holds the driver that is loaded."
+        f"No driver libraries were found: looked for {looked_for} in {libraries.searched()}. Check that the driver "
+        f"root is mounted whole and holds the driver that is loaded, or name its directories with {FLAG}."
     )
-
-
-def _locate(root: Root, pattern: str) -> tuple[str, ...]:
-    """Return the libraries that match in the usual directories, or else in the root's loader cache."""
-    found = root.real_files(LIBRARY_DIRECTORIES, pattern)
-    if found:
-        return found
-    try:
-        cached = ldcache.libraries(read_regular(root.seen("/etc/ld.so.cache"), most=_LARGEST_CACHE))
-    except OSError:
-        return ()
-    chains = [path for entry in cached for path in (entry, root.resolve(entry))]
-    matching = [path for path in chains if path is not None and fnmatchcase(basename(path), pattern)]
-    resolved = (root.resolve(path) for path in matching)
-    return tuple(dict.fromkeys(path for path in resolved if path is not None))
 
 
 def _libraries(root: Root, directories: tuple[str, ...], version: str, *, explicit: bool) -> tuple[Library, ...]:
@@ -167,8 +152,10 @@ def _soname(path: Path) -> str | None:
         return None
 
 
-def _graphics_libraries(root: Root, directories: tuple[str, ...], version: str) -> tuple[File, ...]:
-    paths = [path for pattern in graphics_libraries(version) for path in _locate(root, pattern)]
+def _graphics_libraries(
+    root: Root, libraries: LibrarySearch, directories: tuple[str, ...], version: str
+) -> tuple[File, ...]:
+    paths = [path for pattern in graphics_libraries(version) for path in libraries.first(pattern)]
     xorg = xorg_directories(directories)
     paths += [path for name in xorg_libraries(version) for path in _first(root.files(xorg, name))]
     return _unique(root, paths)

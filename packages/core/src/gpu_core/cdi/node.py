@@ -143,6 +143,7 @@ def _search(inventory: Inventory, request: CdiRequest) -> DriverSearch:
         version=inventory.driver_version,
         machine=uname.machine,
         release=uname.release,
+        library_path=request.config.flags.driver_library_directories,
         explicit_libraries=EXPLICIT_LIBRARIES in request.features,
         sockets=NO_SOCKETS not in request.features,
     )

@@ -6,20 +6,6 @@ from collections.abc import Iterable
 
 from gpu_core.devices.device_nodes import CONTROL_NODES
 
-LIBRARY_DIRECTORIES = (
-    "/",
-    "/usr/lib64",
-    "/usr/lib/x86_64-linux-gnu",
-    "/usr/lib/aarch64-linux-gnu",
-    "/usr/lib/x86_64-linux-gnu/nvidia/current",
-    "/usr/lib/aarch64-linux-gnu/nvidia/current",
-    "/lib64",
-    "/lib/x86_64-linux-gnu",
-    "/lib/aarch64-linux-gnu",
-    "/lib/x86_64-linux-gnu/nvidia/current",
-    "/lib/aarch64-linux-gnu/nvidia/current",
-)
-
 LEGACY_LIBRARIES = ("libnvidia-nvvm70.so.*",)
 
 EXPLICIT_LIBRARIES = (

@@ -92,7 +92,7 @@ def _flags(layer: Layer, program: Program[Any], section: Section, path: KeyPath 
             result[member.key.name] = plain(layer[inner].value)
         elif inner == _DEV_ROOT and _DRIVER_ROOT[-1] in result:
             result[member.key.name] = result[_DRIVER_ROOT[-1]]
-        elif program.option_for(inner) is not None and not member.key.ours:
+        elif (option := program.option_for(inner)) is not None and not option.ours:
             result[member.key.name] = plain(member.default)
         elif not member.key.ours and inner not in _OMITTED:
             result[member.key.name] = None

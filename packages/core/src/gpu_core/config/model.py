@@ -106,6 +106,13 @@ class Flags:
     nvidia_dev_root: str | None = key(
         "nvidiaDevRoot", "Root of the device nodes on the host; the driver root when empty or not given.", default=None
     )
+    driver_library_path: str = key(
+        "driverLibraryPath",
+        "Directories inside the driver root that hold the driver's libraries, joined by colons; searched before the "
+        "usual ones.",
+        default="",
+        ours=True,
+    )
     gdrcopy_enabled: bool = key("gdrcopyEnabled", "Give containers GDRCopy.", default=False)
     gds_enabled: bool = key("gdsEnabled", "Give containers GPUDirect Storage.", default=False)
     mofed_enabled: bool = key("mofedEnabled", "Give containers Mellanox OFED devices.", default=False)
@@ -128,6 +135,12 @@ class Flags:
     def dev_root(self) -> str:
         """The root of the device nodes on the host."""
         return self.nvidia_dev_root or self.nvidia_driver_root
+
+    @property
+    def driver_library_directories(self) -> tuple[str, ...]:
+        """The directories inside the driver root that the user names, as absolute paths of that root."""
+        named = (text.strip("/") for text in self.driver_library_path.split(":") if text)
+        return tuple(dict.fromkeys(f"/{directory}" for directory in named))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpu_core.config.layers import key_path
 from gpu_core.config.options import Group, Option, Program, for_key, for_settings
 from gpu_core.config.settings import ConfigManagerSettings, GfdSettings, MpsSettings, PluginSettings
@@ -13,6 +15,7 @@ _DRIVER_ROOT_IN_CONTAINER = for_key(
     Group.DEVICES,
     aliases=["container-driver-root"],
 )
+_LIBRARY_PATH = for_key("driver-library-path", "flags.driverLibraryPath", ["DRIVER_LIBRARY_PATH"], Group.DEVICES)
 _DISCOVERY = for_key(
     "device-discovery-strategy", "flags.deviceDiscoveryStrategy", ["DEVICE_DISCOVERY_STRATEGY"], Group.DEVICES
 )
@@ -43,6 +46,7 @@ DEVICE_PLUGIN: Program[PluginSettings] = Program(
                 "mpsRoot",
                 "nvidiaDriverRoot",
                 "nvidiaDevRoot",
+                "driverLibraryPath",
                 "gdrcopyEnabled",
                 "gdsEnabled",
                 "mofedEnabled",
@@ -81,6 +85,7 @@ DEVICE_PLUGIN: Program[PluginSettings] = Program(
         ),
         _flag("cdi-extra-names", "plugin.cdiExtraNames", ["CDI_EXTRA_NAMES"], Group.CONTAINERS),
         _DRIVER_ROOT_IN_CONTAINER,
+        _LIBRARY_PATH,
         _flag("mps-root", "mpsRoot", ["MPS_ROOT"], Group.DEVICES),
         _flag(
             "shared-devices-allocation-policy",
@@ -118,6 +123,8 @@ GPU_FEATURE_DISCOVERY: Program[GfdSettings] = Program(
         "flags.useNodeFeatureAPI",
         "flags.deviceDiscoveryStrategy",
         "flags.customResources",
+        "flags.driverLibraryPath",
+        "flags.plugin.containerDriverRoot",
         "flags.gfd",
         "version",
         "resources",
@@ -142,6 +149,7 @@ GPU_FEATURE_DISCOVERY: Program[GfdSettings] = Program(
         ),
         _DISCOVERY,
         _DRIVER_ROOT_IN_CONTAINER,
+        _LIBRARY_PATH,
         _CUSTOM_RESOURCES,
         *for_settings(GfdSettings),
     ),
@@ -162,6 +170,8 @@ MPS_CONTROL_DAEMON: Program[MpsSettings] = Program(
         "flags.migStrategy",
         "flags.deviceDiscoveryStrategy",
         "flags.customResources",
+        "flags.driverLibraryPath",
+        "flags.plugin.containerDriverRoot",
         "version",
         "resources",
         "sharing",
@@ -169,7 +179,14 @@ MPS_CONTROL_DAEMON: Program[MpsSettings] = Program(
     ),
     discovery=("auto", "nvml", "tegra", "vfio"),
     advertises=True,
-    options=(_MIG_STRATEGY, _CUSTOM_RESOURCES, *for_settings(MpsSettings)),
+    options=(
+        _MIG_STRATEGY,
+        # The original's daemon looks for the driver nowhere but on the loader's path.
+        replace(_DRIVER_ROOT_IN_CONTAINER, ours=True),
+        _LIBRARY_PATH,
+        _CUSTOM_RESOURCES,
+        *for_settings(MpsSettings),
+    ),
     examples=(
         ("Run MPS as the config file says", "mps-control-daemon --config-file=/config/config.yaml"),
         ("Prepare the shared memory of MPS clients", "mps-control-daemon mount-shm"),

@@ -11,11 +11,13 @@ from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.advice import not_found
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.driver_threads import DriverThreads
+from gpu_core.devices.libcuda import LIBRARY as CUDA_LIBRARY
 from gpu_core.devices.libcuda import load_cuda
+from gpu_core.devices.library_search import FLAG, LOADER, LibrarySearch, candidates, load
 from gpu_core.devices.model import Platform
 from gpu_core.devices.node_files import MachineFiles
 from gpu_core.devices.nvml import NvmlBackend
-from gpu_core.devices.nvml_library import DIRECTORIES, LIBRARY, candidates, load
+from gpu_core.devices.nvml_library import LIBRARY
 from gpu_core.devices.platform import PlatformFacts, choose_platform
 from gpu_core.devices.simulated.backend import open_simulated
 from gpu_core.devices.simulated.node import SimulatedNode
@@ -31,6 +33,7 @@ def open_backend(
     *,
     strategy: DeviceDiscoveryStrategy,
     driver_root_ctr: str | None = None,
+    library_path: tuple[str, ...] = (),
     roots: Roots | None = None,
     loader: Callable[[str], Any] = ctypes.CDLL,
     simulated: SimulatedNode | None = None,
@@ -39,22 +42,24 @@ def open_backend(
 ) -> Backend:
     """Return an open backend.
 
-    `driver_root_ctr` is the driver root as this process sees it; None leaves the search to the `loader`, which opens a
-    library by name or path. `threads` are those of this process that are in the driver. Every call looks for the
-    library anew, so that a driver that comes later, or is replaced, is found. Raises DriverMissingError where no driver
-    is found, and NvmlCallError where it is there and does not start.
+    `driver_root_ctr` is the driver root as this process sees it, and `library_path` the directories in it that the user
+    names; without a root, the search is left to the `loader`, which opens a library by name or path. `threads` are
+    those of this process that are in the driver. Every call looks for the library anew, so that a driver that comes
+    later, or is replaced, is found. Raises DriverMissingError where no driver is found, and NvmlCallError where it is
+    there and does not start.
     """
     if simulated is not None:
         return open_simulated(simulated, strategy, simulated_events, threads)
     files = MachineFiles(roots or Roots())
+    search = LibrarySearch(root=driver_root_ctr, named=library_path) if driver_root_ctr else None
     if strategy is DeviceDiscoveryStrategy.VFIO:
         return VfioBackend(files.vfio_functions, files.device_names)
     if strategy is DeviceDiscoveryStrategy.TEGRA:
-        return TegraBackend(load_cuda(loader), threads)
-    library, failures = load(candidates(driver_root_ctr), loader)
+        return TegraBackend(load_cuda(candidates(CUDA_LIBRARY, search), loader), threads)
+    library, failures = load(candidates(LIBRARY, search), loader)
     backend: NvmlBackend | None = None
     refused: NvmlCallError | None = None
-    dxcore = _loads(_DXCORE, loader)
+    dxcore = load(candidates(_DXCORE, search), loader)[0] is not None
     if library is not None:
         try:
             backend = NvmlBackend(library, files, Platform.WSL if dxcore else Platform.NVML, threads)
@@ -70,18 +75,10 @@ def open_backend(
     if platform is Platform.TEGRA:
         if backend is not None:
             backend.close()
-        return TegraBackend(load_cuda(loader), threads)
+        return TegraBackend(load_cuda(candidates(CUDA_LIBRARY, search), loader), threads)
     if backend is not None:
         return backend
     if refused is not None:
         raise refused
-    message = not_found(LIBRARY, driver_root=driver_root_ctr, directories=DIRECTORIES, failures=failures)
-    raise DriverMissingError(message)
-
-
-def _loads(library: str, loader: Callable[[str], Any]) -> bool:
-    try:
-        loader(library)
-    except OSError:
-        return False
-    return True
+    searched = (LOADER,) if search is None else (search.searched(), LOADER)
+    raise DriverMissingError(not_found(LIBRARY, searched=searched, failures=failures, flag=FLAG))

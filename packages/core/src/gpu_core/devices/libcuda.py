@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from gpu_core.devices.cuda import Cuda, MissingCuda
 from gpu_core.devices.driver_threads import entering
+from gpu_core.devices.library_search import load
 from gpu_core.devices.model import Fault
 
 LIBRARY = "libcuda.so.1"
@@ -103,9 +104,7 @@ class CudaLibrary:
         return None if code == _SUCCESS else Fault(call=function, code=_CODES.get(code, f"CODE_{code}"))
 
 
-def load_cuda(loader: Callable[[str], Any]) -> Cuda:
-    """Return libcuda, or what stands for it where the loader raises OSError."""
-    try:
-        return CudaLibrary(loader(LIBRARY))
-    except OSError:
-        return MissingCuda()
+def load_cuda(paths: Iterable[str], loader: Callable[[str], Any]) -> Cuda:
+    """Return the first libcuda that loads, or what stands for it where the loader raises OSError for all of them."""
+    library, _ = load(paths, loader)
+    return MissingCuda() if library is None else CudaLibrary(library)

@@ -1,4 +1,4 @@
-"""Finds the driver's management library, and puts it, or a stand-in, where the NVML binding keeps its own.
+"""Puts the driver's management library, or a stand-in, where the NVML binding keeps its own.
 
 pynvml always loads `libnvidia-ml.so.1` by that name, but only when it has none yet; setting it first is how a
 driver root of a driver container is honoured, and how a simulated node takes the library's place.
@@ -8,45 +8,11 @@ from __future__ import annotations
 
 import _ctypes
 import ctypes
-from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import pynvml
 
 LIBRARY = "libnvidia-ml.so.1"
-
-DIRECTORIES = (
-    "/usr/lib64",
-    "/usr/lib/x86_64-linux-gnu",
-    "/usr/lib/aarch64-linux-gnu",
-    "/lib64",
-    "/lib/x86_64-linux-gnu",
-    "/lib/aarch64-linux-gnu",
-)
-"""Where a driver root holds the library, in the order in which it is looked for."""
-
-
-def candidates(driver_root: str | None) -> tuple[str, ...]:
-    """Return what to load, in order: the driver root's library where it exists, then whatever the loader finds."""
-    if driver_root is None:
-        return (LIBRARY,)
-    paths = (Path(driver_root) / directory.lstrip("/") / LIBRARY for directory in DIRECTORIES)
-    return (*(str(path) for path in paths if path.exists()), LIBRARY)
-
-
-def load(paths: Iterable[str], loader: Callable[[str], Any]) -> tuple[Any | None, tuple[tuple[str, str], ...]]:
-    """Return the first library that loads, None when none does, and each path before it with the reason.
-
-    `loader` raises OSError for a library that cannot be loaded.
-    """
-    failures: list[tuple[str, str]] = []
-    for path in paths:
-        try:
-            return loader(path), tuple(failures)
-        except OSError as error:
-            failures.append((path, str(error)))
-    return None, tuple(failures)
 
 
 def install(library: Any) -> None:

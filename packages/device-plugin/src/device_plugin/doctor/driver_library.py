@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from posixpath import dirname, join
 
 from device_plugin.doctor.finding import Finding, ok, problem, skipped, warning
 from device_plugin.doctor.scene import Scene
+from gpu_core.devices.file_root import FileRoot
+from gpu_core.devices.library_search import FLAG, LOADER, LibrarySearch
 from gpu_core.devices.model import Platform
-from gpu_core.devices.nvml_library import DIRECTORIES, LIBRARY
+from gpu_core.devices.nvml_library import LIBRARY
 from gpu_core.errors import DriverMissingError, NvmlCallError
 from gpu_core.runtime.files import read_beginning
 
@@ -42,17 +46,25 @@ _CODES = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """A library or a link of its name: where it is, and the file that it is, None where the link leads nowhere."""
+
+    path: Path
+    real: Path | None
+
+
 def library(scene: Scene) -> Iterator[Finding]:
     """Look for the library, and say whether the driver answers through it."""
     if scene.simulated:
         yield skipped(CHECK, f"The GPUs are simulated ({scene.settings.simulated_node}); no driver is needed.")
         return
     present = tuple(_places(scene))
-    for link in present:
-        if not link.exists():
+    for place in present:
+        if place.real is None:
             yield problem(
                 CHECK,
-                f"{link} is a link to {link.readlink()}, which is not there.",
+                f"{place.path} is a link to {place.path.readlink()}, which is not there.",
                 "The driver was removed or updated in part, or only a part of it is mounted.",
                 "Install the driver again on the node, and mount the whole driver root.",
             )
@@ -63,11 +75,13 @@ def library(scene: Scene) -> Iterator[Finding]:
             str(error),
             "No GPU of this node can be seen from here.",
             "On the host: install the driver. In a container: use the NVIDIA runtime (runtimeClassName: nvidia), or "
-            "mount the driver's root at --driver-root-ctr-path.",
+            "mount the driver's root at --driver-root-ctr-path; directories in it that are not searched are named with "
+            f"{FLAG}.",
         )
         return
-    found = [str(path) for path in present if path.exists()]
-    yield ok(CHECK, f"{LIBRARY} was found: {', '.join(found) if found else 'by the loader'}.")
+    found = [str(place.path) for place in present if place.real is not None]
+    searched = f"Searched: {_search(scene).searched()}; then {LOADER}. {FLAG} names other directories."
+    yield ok(CHECK, f"{LIBRARY} was found: {', '.join(found) if found else 'by the loader'}.", searched)
 
 
 def answer(scene: Scene) -> Iterator[Finding]:
@@ -130,7 +144,7 @@ def versions(scene: Scene) -> Iterator[Finding]:
         return
     match = _KERNEL_VERSION.search(text)
     kernel = match[1] if match else "unknown"
-    files = {_version(path) for path in _places(scene) if path.exists()} - {None}
+    files = {_version(place) for place in _places(scene)} - {None}
     if kernel != "unknown" and files and kernel not in files:
         yield problem(
             VERSIONS,
@@ -148,20 +162,27 @@ def versions(scene: Scene) -> Iterator[Finding]:
         yield ok(VERSIONS, f"The kernel's driver is {kernel}; the library {'fits' if files else 'has no version'}.")
 
 
-def _places(scene: Scene) -> Iterator[Path]:
-    """Give the libraries and links of that name in the driver root and in our own."""
-    roots = dict.fromkeys((scene.driver_root, scene.own.root))
+def _places(scene: Scene) -> Iterator[_Place]:
+    """Give the libraries and links of that name in the driver root, and in our own, where our loader finds them."""
+    own = scene.environ.get("LD_LIBRARY_PATH", "").split(":")
+    searches = (_search(scene), LibrarySearch(root=str(scene.own.root), named=tuple(filter(None, own))))
     seen = set()
-    for root in roots:
-        for directory in DIRECTORIES:
-            path = root / directory.lstrip("/") / LIBRARY
+    for search in searches:
+        root = FileRoot(search.root)
+        for entry in search.entries(LIBRARY):
             # /lib may be a link to /usr/lib.
-            key = path.parent.resolve() / path.name
-            if (path.is_symlink() or path.exists()) and key not in seen:
-                seen.add(key)
-                yield path
+            path = Path(root.seen(join(root.resolve(dirname(entry)) or dirname(entry), LIBRARY)))
+            if path in seen or not (path.is_symlink() or path.exists()):
+                continue
+            seen.add(path)
+            real = root.resolve(entry)
+            yield _Place(path=path, real=None if real is None else Path(root.seen(real)))
 
 
-def _version(path: Path) -> str | None:
-    match = _FILE_VERSION.search(path.resolve().name)
+def _search(scene: Scene) -> LibrarySearch:
+    return LibrarySearch(root=str(scene.driver_root), named=scene.config.flags.driver_library_directories)
+
+
+def _version(place: _Place) -> str | None:
+    match = None if place.real is None else _FILE_VERSION.search(place.real.name)
     return match[1] if match else None

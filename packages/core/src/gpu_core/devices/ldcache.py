@@ -1,6 +1,6 @@
-"""Reads the list of libraries in an `ld.so.cache`.
+"""Reads what a loader knows: the libraries in an `ld.so.cache`, and the directories in its configuration.
 
-Source: glibc's cache format 1.1, alone or behind the old format's entries.
+Source: glibc's cache format 1.1, alone or behind the old format's entries; ld.so.conf as ldconfig(8) describes it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ _FLAG_ELF = 0x0001
 _ARCHITECTURE_MASK = 0xFF00
 _ARCHITECTURES_64 = frozenset({0x0300, 0x0500, 0x0A00})
 _MOST_ENTRIES = 100_000
+_LONGEST_PATH = 4096
 
 
 def libraries(cache: bytes) -> tuple[str, ...]:
     """Return the absolute paths of the cache's 64-bit libraries, each once, in the cache's order.
 
-    Bytes that are no such cache, or are cut short, give what can be read of them, which may be nothing.
+    Bytes that are no such cache, or are cut short, give what can be read of them, which may be nothing. A path longer
+    than the kernel takes is none, so that no bytes cost more than their own size many times over.
     """
     start = _start(cache)
     if len(cache) < start + _HEADER.size or not cache.startswith(_MAGIC, start):
@@ -41,6 +43,15 @@ def libraries(cache: bytes) -> tuple[str, ...]:
     return tuple(found)
 
 
+def directories(configuration: str) -> tuple[str, ...]:
+    """Return the absolute directories of a loader's configuration file, each once, in its order.
+
+    `include` and `hwcap` lines, comments, and the types of libraries that old files name are passed over.
+    """
+    lines = (line.partition("#")[0].strip().partition("=")[0].rstrip() for line in configuration.splitlines())
+    return tuple(dict.fromkeys(line for line in lines if line.startswith("/") and len(line) < _LONGEST_PATH))
+
+
 def _start(cache: bytes) -> int:
     """Return where the new format begins: behind the old entries, aligned to eight bytes, or at once."""
     if not cache.startswith(_OLD_MAGIC) or len(cache) < len(_OLD_MAGIC) + 4:
@@ -51,5 +62,5 @@ def _start(cache: bytes) -> int:
 
 
 def _text(cache: bytes, position: int) -> str:
-    end = cache.find(b"\0", position)
+    end = cache.find(b"\0", position, position + _LONGEST_PATH)
     return cache[position:end].decode("utf-8", "replace") if end > position else ""
