@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from device_plugin.metrics import REGISTERED
-from device_plugin.registration import Pace
+from device_plugin.plugin_api.phases import Pace
 from fakes.running_plugin import RunningPlugin, run_plugin
 from gpu_core.runtime.pause import Pause
 from gpu_demo.kubelet import Behaviour, Event, Kubelet, Listed, Registers, Started

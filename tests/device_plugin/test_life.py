@@ -10,9 +10,9 @@ from pathlib import Path
 import grpc
 import pytest
 
-from device_plugin.messages import ONLOOKER
 from device_plugin.metrics import REGISTERED, REGISTRATION_FAILURES, REGISTRATIONS
-from device_plugin.registration import Pace
+from device_plugin.plugin_api.messages import ONLOOKER
+from device_plugin.plugin_api.phases import Pace
 from device_plugin.running_plugin import over_sockets
 from fakes.plugin_answers import golden, options, status
 from fakes.running_plugin import run_plugin

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_plugin.listing import ListedDevice
-from device_plugin.messages import list_message
 from device_plugin.metrics import CONFIG_REFUSED
+from device_plugin.plugin_api.messages import ListedDevice, list_message
 from device_plugin.source import simulated_source
 from fakes.plugin_answers import status
 from fakes.running_plugin import run_plugin, topology

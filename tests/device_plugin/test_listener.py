@@ -9,7 +9,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from device_plugin.servicer import plugin_listener
+from device_plugin.plugin_api.servicer import plugin_listener
 from fakes.plugin_server import PluginServer
 from fakes.stuck_plugin import Stuck
 from gpu_core.errors import KubeletError
@@ -48,7 +48,7 @@ import grpc
 sys.path.insert(0, sys.argv[2])
 from gpu_kubelet._pb import deviceplugin_pb2 as pb
 from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
-from device_plugin.servicer import plugin_listener
+from device_plugin.plugin_api.servicer import plugin_listener
 from fakes.stuck_plugin import Stuck
 path, servicer = Path(sys.argv[1]), Stuck()
 listener = plugin_listener(path, servicer)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from device_plugin.edits import DeviceNode, Edits, Mount
-from device_plugin.listing import ListedDevice, listing
-from device_plugin.messages import container_message, list_message, registration_message
+from device_plugin.plugin_api.messages import (
+    ListedDevice,
+    container_message,
+    list_message,
+    listing,
+    registration_message,
+)
 from gpu_core.config.words import RecoveryMode
 from gpu_core.devices.events import Watch, Watching
 from gpu_core.devices.model import Fault, Gpu, Inventory, Platform

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from device_plugin.registration import OpenStream, Pace, Phase, Registration, Seen
+from device_plugin.plugin_api.phases import OpenStream, Pace, Phase, Registration, Seen
 from gpu_kubelet.sockets import SocketFile
 
 PACE = Pace()

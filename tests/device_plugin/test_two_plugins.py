@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from device_plugin.metrics import REGISTERED
-from device_plugin.registration import Pace
+from device_plugin.plugin_api.phases import Pace
 from fakes.plugin_process import process
 from fakes.plugin_server import PluginServer, device
 from fakes.running_plugin import RunningPlugin, run_plugin

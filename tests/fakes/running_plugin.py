@@ -16,7 +16,7 @@ from typing import Any
 from device_plugin.app import App
 from device_plugin.node import Places
 from device_plugin.node_health import Observer
-from device_plugin.registration import Pace
+from device_plugin.plugin_api.phases import Pace
 from device_plugin.serve import kubelet_places, running
 from device_plugin.source import NodeSource, simulated_source
 from fakes.patience import PATIENCE

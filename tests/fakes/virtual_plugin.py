@@ -14,10 +14,10 @@ from unittest import mock
 from device_plugin import node as node_module
 from device_plugin.allocate import allocate
 from device_plugin.app import App
-from device_plugin.listing import listing
 from device_plugin.node import Places
-from device_plugin.plugins import KubeletPlaces
-from device_plugin.servicer import Serving
+from device_plugin.plugin_api.messages import listing
+from device_plugin.plugin_api.plugins import KubeletPlaces
+from device_plugin.plugin_api.servicer import Serving
 from device_plugin.source import NodeSource
 from fakes.virtual_threads import living_in
 from fakes.virtual_world import World

@@ -12,9 +12,9 @@ from device_plugin.metrics import HEALTH
 from device_plugin.mps_watch import MpsWatch
 from device_plugin.node_health import NodeHealth, Observer
 from device_plugin.plan import plan_node
-from device_plugin.plugins import KubeletPlaces, Plugins
+from device_plugin.plugin_api.plugins import KubeletPlaces, Plugins
+from device_plugin.plugin_api.servicer import Serving
 from device_plugin.provision import provide
-from device_plugin.servicer import Serving
 from device_plugin.source import NodeSource
 from gpu_core.cdi.names import SPEC_DIRECTORY
 from gpu_core.config.model import Config

@@ -9,7 +9,7 @@ from typing import Any
 
 import grpc
 
-from device_plugin.messages import ONLOOKER
+from device_plugin.plugin_api.messages import ONLOOKER
 from gpu_core.errors import KubeletError
 from gpu_core.runtime.addresses import Address
 from gpu_kubelet._pb import deviceplugin_pb2 as pb

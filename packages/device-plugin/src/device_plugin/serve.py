@@ -12,7 +12,7 @@ from device_plugin.node import Places
 from device_plugin.node_health import Observer
 from device_plugin.node_reports import reporting
 from device_plugin.operating import operation
-from device_plugin.plugins import KubeletPlaces
+from device_plugin.plugin_api.plugins import KubeletPlaces
 from device_plugin.source import NodeSource, node_source
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import PluginSettings

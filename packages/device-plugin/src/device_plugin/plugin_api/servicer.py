@@ -14,10 +14,9 @@ from typing import NoReturn
 import grpc
 
 from device_plugin.allocate import Rules, allocate
-from device_plugin.listing import Listing
-from device_plugin.messages import ONLOOKER, OPTIONS, container_message, list_message
 from device_plugin.metrics import ALLOCATIONS, LATENCY, REFUSALS
-from device_plugin.streams import MOST, Streams
+from device_plugin.plugin_api.messages import ONLOOKER, OPTIONS, Listing, container_message, list_message
+from device_plugin.plugin_api.streams import MOST, Streams
 from gpu_core.errors import AllocationError
 from gpu_core.preference.closeness import Links
 from gpu_core.preference.preferred import Impossible, prefer

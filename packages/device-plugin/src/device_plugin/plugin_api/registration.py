@@ -8,7 +8,7 @@ from pathlib import Path
 
 import grpc
 
-from device_plugin.messages import VERSION, registration_message
+from device_plugin.plugin_api.messages import VERSION, registration_message
 from gpu_kubelet._pb import deviceplugin_pb2 as pb
 from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
 from gpu_kubelet.channel import dial

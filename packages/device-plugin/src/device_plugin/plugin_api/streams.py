@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from device_plugin.registration import OpenStream
+from device_plugin.plugin_api.phases import OpenStream
 
 MOST = 24
 """How many streams may be open at once. A kubelet has one; each of them occupies a thread."""

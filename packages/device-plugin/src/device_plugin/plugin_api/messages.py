@@ -1,11 +1,13 @@
-"""Between our values and the messages of the kubelet's API."""
+"""Between our values and the messages of the kubelet's API: lists, containers, registrations. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from device_plugin.edits import Edits
-from device_plugin.listing import ListedDevice
+from gpu_core.resources.health import HealthBook
+from gpu_core.resources.model import Device, Resource
 from gpu_kubelet._pb import deviceplugin_pb2 as pb
 
 VERSION = "v1beta1"
@@ -18,6 +20,33 @@ ONLOOKER = ("gpu-suite-onlooker", "yes")
 
 _WORDS = {True: "Healthy", False: "Unhealthy"}
 _READ_AND_WRITE = "rw"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedDevice:
+    """One device, or share of one, as the kubelet sees it."""
+
+    id: str
+    healthy: bool = True
+    numa_node: int | None = None
+
+
+Listing = tuple[ListedDevice, ...]
+
+
+def listing(resource: Resource, health: HealthBook) -> Listing:
+    """Return the devices of a resource, each as healthy as the book says, in their own order."""
+    # The shares of a device are as well as it is; there may be thousands of each.
+    healthy = {device.uuid: health.state(device).healthy for device in units(resource)}
+    return tuple(
+        ListedDevice(id=device.id, healthy=healthy[device.uuid], numa_node=device.numa_node)
+        for device in resource.devices
+    )
+
+
+def units(resource: Resource) -> tuple[Device, ...]:
+    """Return one device or share for each GPU or MIG device of a resource."""
+    return tuple({device.uuid: device for device in resource.devices}.values())
 
 
 def list_message(devices: Iterable[ListedDevice]) -> pb.ListAndWatchResponse:

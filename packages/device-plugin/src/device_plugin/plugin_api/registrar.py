@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from device_plugin.kubelet import KubeletClient
 from device_plugin.metrics import REGISTERED_AT, REGISTRATION_FAILURES, REGISTRATIONS
-from device_plugin.registration import Pace, Phase, Registration, Seen
-from device_plugin.servicer import answer_as_plugin, plugin_listener
-from device_plugin.streams import Streams
+from device_plugin.plugin_api.phases import Pace, Phase, Registration, Seen
+from device_plugin.plugin_api.registration import KubeletClient
+from device_plugin.plugin_api.servicer import answer_as_plugin, plugin_listener
+from device_plugin.plugin_api.streams import Streams
 from gpu_core.errors import KubeletError
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
