@@ -12,7 +12,7 @@ from gpu_core.cdi.names import CdiClass, file_name
 from gpu_core.config.load import load
 from gpu_core.config.programs import DEVICE_PLUGIN
 from gpu_core.config.words import DeviceListStrategy
-from gpu_core.devices.model import Inventory
+from gpu_core.devices.model import Inventory, Platform
 from gpu_core.devices.simulated.files import load_node
 from gpu_core.errors import CdiError
 
@@ -65,3 +65,13 @@ def test_without_cdi_nothing_is_looked_for_or_written(tmp_path: Path) -> None:
     given = provide(read(), loaded.config, loaded.settings, source, tmp_path / "cdi")
     assert given.warnings == ()
     assert not (tmp_path / "cdi").exists()
+
+
+def test_a_tegra_system_without_lists_of_its_files_is_served_with_a_warning(tmp_path: Path) -> None:
+    source, flags = real(tmp_path)
+    loaded = load(DEVICE_PLUGIN, ["--device-list-strategy=cdi-cri", "--device-id-strategy=index", *flags], {})
+    given = provide(Inventory(platform=Platform.TEGRA), loaded.config, loaded.settings, source, tmp_path / "cdi")
+    assert given.rules.strategies == (DeviceListStrategy.CDI_CRI,)
+    assert [warning.partition(" was")[0] for warning in given.warnings] == [
+        "No /etc/nvidia-container-runtime/host-files-for-container.d"
+    ]

@@ -11,7 +11,7 @@ from fakes import cdi_runtime, driver_root
 from gpu_core.cdi.driver import DriverSearch, find_driver
 from gpu_core.cdi.model import Spec
 from gpu_core.cdi.names import CdiClass, file_name
-from gpu_core.cdi.node import CdiRequest, node_specs
+from gpu_core.cdi.node import CdiRequest, node_specs, spec_warnings
 from gpu_core.cdi.simulated import simulated_driver
 from gpu_core.cdi.spec import gpu_spec
 from gpu_core.cdi.write import text, write_specs
@@ -20,7 +20,7 @@ from gpu_core.config.programs import DEVICE_PLUGIN
 from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.choose import open_backend
 from gpu_core.devices.device_nodes import ImexChannel
-from gpu_core.devices.model import Inventory, Platform
+from gpu_core.devices.model import CudaCompat, Inventory, Platform
 from gpu_core.devices.simulated.files import load_node, node_names
 from gpu_core.errors import CdiError
 
@@ -112,7 +112,15 @@ def test_a_node_without_gpus_needs_no_driver(tmp_path: Path) -> None:
 def test_a_jetson_is_named_as_the_plugin_names_it(tmp_path: Path) -> None:
     root = driver_root.tegra(tmp_path)
     # The dev root is the driver root where that has a /dev, and /dev/null stands for the chip's device here.
-    tegra = Inventory(platform=Platform.TEGRA, cuda_version=(12, 6))
+    compat = CudaCompat(version=(13, 0))
+    tegra = Inventory(platform=Platform.TEGRA, cuda_version=(12, 6), cuda_compat=compat)
+    assert spec_warnings(tegra, request(root=root)) == ()
+    assert spec_warnings(tegra, request(root=root / "missing")) != ()
+    spec = node_specs(tegra, request(root=root))[CdiClass.GPU]
+    assert spec is not None
+    assert [hook.args[3] for hook in spec.edits.hooks if "enable-cuda-compat" in hook.args] == [
+        "--host-cuda-version=13.0"
+    ]
     assert devices(node_specs(tegra, request(root=root))[CdiClass.GPU]) == ["tegra"]
     assert devices(node_specs(tegra, request("--device-id-strategy=index", root=root))[CdiClass.GPU]) == ["0"]
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from fakes import driver_root
-from gpu_core.cdi.driver_files import CharDevice
+from gpu_core.cdi.driver_files import CharDevice, File
 from gpu_core.cdi.hooks import Hooks
 from gpu_core.cdi.model import document
-from gpu_core.cdi.platform_files import find_tegra, find_wsl
+from gpu_core.cdi.platform_files import find_tegra, find_wsl, unlisted_tegra
 from gpu_core.cdi.search import Root
-from gpu_core.cdi.tegra import CsvEntry, CsvType, TegraFiles, parse_csv, tegra_spec
+from gpu_core.cdi.tegra import CSV_DIRECTORY, CsvEntry, CsvType, TegraFiles, parse_csv, tegra_spec
 from gpu_core.cdi.wsl import wsl_spec
 from gpu_core.errors import CdiError
 
@@ -61,9 +61,44 @@ def test_without_cuda_there_is_no_compatibility_hook() -> None:
     assert spec.edits.hooks == ()
 
 
+def test_an_orin_has_a_place_of_its_own_for_a_newer_cuda() -> None:
+    spec = tegra_spec(TegraFiles(devices=(NULL,)), ["0"], HOOKS, cuda_version="12.6", orin=True)
+    assert spec is not None
+    assert [hook.args[2:] for hook in spec.edits.hooks] == [
+        ("enable-cuda-compat", "--host-cuda-version=12.6", "--cuda-compat-container-root=/usr/local/cuda/compat_orin")
+    ]
+
+
+def test_a_jetson_without_csv_files_is_served_with_what_every_tegra_system_has() -> None:
+    release = File(seen="/etc/nv_tegra_release", path="/etc/nv_tegra_release")
+    spec = tegra_spec(TegraFiles(system=(release,)), ["0"], HOOKS, cuda_version="13.0")
+    assert spec is not None
+    mount = {
+        "hostPath": "/etc/nv_tegra_release",
+        "containerPath": "/etc/nv_tegra_release",
+        "options": ["ro", "nosuid", "nodev", "rbind", "rprivate"],
+    }
+    hook = {
+        "hookName": "createContainer",
+        "path": "/usr/bin/nvidia-ctk",
+        "args": ["nvidia-ctk", "hook", "enable-cuda-compat", "--host-cuda-version=13.0"],
+        "env": ["NVIDIA_CTK_DEBUG=false"],
+    }
+    assert document(spec, "0.5.0") == {
+        "cdiVersion": "0.5.0",
+        "kind": "k8s.device-plugin.nvidia.com/gpu",
+        "devices": [{"name": "0", "containerEdits": {"mounts": [mount]}}],
+        "containerEdits": {"env": ["NVIDIA_VISIBLE_DEVICES=void"], "mounts": [mount], "hooks": [hook]},
+    }
+
+
 def test_a_jetson_without_csv_files_is_told_clearly(tmp_path: Path) -> None:
-    with pytest.raises(CdiError, match=r"host-files-for-container\.d was found below .*L4T container packages"):
-        find_tegra(str(tmp_path), "/")
+    warning = unlisted_tegra(str(tmp_path))
+    assert warning is not None
+    assert warning.startswith(f"No {CSV_DIRECTORY} was found below {tmp_path} or /, so CDI gives containers neither")
+    assert "L4T container packages" in warning
+    assert unlisted_tegra(str(driver_root.tegra(tmp_path))) is None
+    assert find_tegra(str(tmp_path / "missing"), "/").devices == ()
 
 
 def test_wsl_takes_the_driver_from_the_windows_host(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 import pynvml
 import pytest
 
-from core.devices.nodes import node, opened, say
-from fakes.driver_root import link, put
+from core.devices.nodes import node, opened
+from core.devices.opening import Loader, library
+from fakes.driver_root import put
 from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.advice import not_found
 from gpu_core.devices.choose import open_backend
@@ -20,32 +21,8 @@ from gpu_core.devices.library_search import load
 from gpu_core.devices.model import Gpu, Inventory, PciFacts, Platform
 from gpu_core.devices.node_files import MachineFiles
 from gpu_core.devices.nvml_library import LIBRARY
-from gpu_core.devices.simulated.library import SimulatedLibrary
-from gpu_core.devices.simulated.state import SimulatedState
 from gpu_core.errors import DriverMissingError, NvmlCallError
 from gpu_core.runtime.roots import Roots
-
-
-class Loader:
-    """A loader that knows some libraries, and has been asked for others."""
-
-    def __init__(self, **libraries: object) -> None:
-        self._libraries = libraries
-        self.asked: list[str] = []
-
-    def __call__(self, path: str) -> object:
-        self.asked.append(path)
-        try:
-            return self._libraries[path.partition(".")[0].rpartition("/")[2].replace("-", "_")]
-        except KeyError:
-            raise OSError(f"{path}: cannot open shared object file") from None
-
-
-def library(document: object, *happened: str, events: Path | None = None) -> SimulatedLibrary:
-    """Return the library of a node to which something happened."""
-    if events is not None:
-        say(events, *happened)
-    return SimulatedLibrary(SimulatedState(node(document), events))
 
 
 def pci_function(root: Path, address: str, driver: str, **files: str) -> None:
@@ -105,15 +82,6 @@ def test_a_missing_driver_is_told_with_every_place_that_was_searched(tmp_path: P
     assert "--driver-library-path" in message
 
 
-def test_libcuda_of_a_tegra_chip_is_searched_for_as_the_driver_is(tmp_path: Path) -> None:
-    put(tmp_path, "usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1.1")
-    link(tmp_path, "usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1", "libcuda.so.1.1")
-    put(tmp_path, "etc/ld.so.conf.d/nvidia-tegra.conf", b"/usr/lib/aarch64-linux-gnu/tegra\n")
-    loader = Loader()
-    open_backend(strategy=DeviceDiscoveryStrategy.TEGRA, driver_root_ctr=str(tmp_path), loader=loader)
-    assert loader.asked[-2:] == [f"{tmp_path}/usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1.1", "libcuda.so.1"]
-
-
 def test_gpus_bound_to_vfio_are_read_from_sysfs(tmp_path: Path) -> None:
     window = "0x0000000100000000 0x00000001ffffffff 0x000000000014220c"
     small = "0x00000000f0000000 0x00000000f0ffffff 0x0000000000040200"
@@ -163,22 +131,6 @@ def test_a_machine_without_a_pci_bus_has_no_gpus_for_virtual_machines(tmp_path: 
     assert opened.read() == Inventory(platform=Platform.VFIO, mig_minors_known=False)
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "expected"),
-    [
-        ("etc/nv_tegra_release", "# R36", True),
-        ("sys/devices/soc0/family", "Tegra\n", True),
-        ("sys/devices/soc0/family", "i.MX\n", False),
-        ("etc/os-release", "", False),
-    ],
-)
-def test_the_marks_of_tegra(tmp_path: Path, path: str, text: str, expected: bool) -> None:
-    file = tmp_path / path
-    file.parent.mkdir(parents=True)
-    file.write_text(text)
-    assert MachineFiles(Roots(root=tmp_path)).has_tegra_files() is expected
-
-
 def test_mig_minors_and_pci_facts_come_from_the_machines_files(tmp_path: Path) -> None:
     files = MachineFiles(Roots(root=tmp_path))
     assert (files.mig_minors(), files.pci("0000:07:00.0")) == (None, None)
@@ -204,16 +156,6 @@ def test_the_machines_platform_is_found(tmp_path: Path, document: object, dxcore
     assert (opened.platform, found.platform) == (platform, platform)
 
 
-def test_a_tegra_system_without_nvml_is_asked_through_cuda(tmp_path: Path) -> None:
-    release = tmp_path / "etc/nv_tegra_release"
-    release.parent.mkdir()
-    release.touch()
-    loader = Loader()
-    opened = open_backend(strategy=DeviceDiscoveryStrategy.AUTO, roots=Roots(root=tmp_path), loader=loader)
-    assert opened.platform is Platform.TEGRA
-    assert loader.asked[-1] == "libcuda.so.1"
-
-
 @pytest.mark.parametrize("strategy", [DeviceDiscoveryStrategy.AUTO, DeviceDiscoveryStrategy.NVML])
 def test_a_driver_that_comes_later_is_found(tmp_path: Path, strategy: DeviceDiscoveryStrategy) -> None:
     roots = Roots(root=tmp_path)
@@ -229,16 +171,20 @@ def test_a_driver_that_comes_later_is_found(tmp_path: Path, strategy: DeviceDisc
     opened.close()
 
 
+def test_a_library_that_is_not_for_this_machine_is_told_with_what_wsl_needs(tmp_path: Path) -> None:
+    loader = Loader(
+        libnvidia_ml=library(T4, "fail Init * NOT_SUPPORTED", events=tmp_path / "events"), libdxcore=object()
+    )
+    with pytest.raises(NvmlCallError, match=r"NOT_SUPPORTED\. .*In WSL .*/usr/lib/wsl and /dev/dxg") as caught:
+        open_backend(strategy=DeviceDiscoveryStrategy.AUTO, roots=Roots(root=tmp_path), loader=loader)
+    assert caught.value.code == "NOT_SUPPORTED"
+
+
 def test_a_gpu_whose_name_is_lost_is_no_tegra_chip(tmp_path: Path) -> None:
     loader = Loader(libnvidia_ml=library(ORIN, "fail DeviceGetName 0 GPU_IS_LOST", events=tmp_path / "events"))
     opened = open_backend(strategy=DeviceDiscoveryStrategy.AUTO, roots=Roots(root=tmp_path), loader=loader)
     assert opened.platform is Platform.NVML
     opened.close()
-
-
-def test_tegra_is_asked_through_cuda_when_told_to() -> None:
-    opened = open_backend(strategy=DeviceDiscoveryStrategy.TEGRA, loader=Loader(libcuda=object()))
-    assert [str(fault) for fault in opened.read().faults] == ["cuInit failed with FUNCTION_NOT_FOUND"]
 
 
 def test_a_driver_that_does_not_start_is_let_go_so_that_the_next_one_is_read_from_disk(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ AUTO = DeviceDiscoveryStrategy.AUTO
         pytest.param({"nvml": True, "gpu_names": ()}, Platform.NVML, id="NVML loads and there is no GPU"),
         pytest.param({"nvml": True}, Platform.NVML, id="NVML loads and does not start"),
         pytest.param({}, None, id="nothing is there"),
-        pytest.param({"dxcore": True, "tegra_files": True, "nvml": True}, Platform.WSL, id="WSL before all else"),
-        pytest.param({"tegra_files": True}, Platform.TEGRA, id="L4T without NVML"),
-        pytest.param({"tegra_files": True, "nvml": True, "gpu_names": ("Tesla T4",)}, Platform.NVML, id="L4T, a card"),
+        pytest.param({"dxcore": True, "tegra": True, "nvml": True}, Platform.WSL, id="WSL before all else"),
+        pytest.param({"tegra": True}, Platform.TEGRA, id="L4T without NVML"),
+        pytest.param({"tegra": True, "nvml": True, "gpu_names": ("Tesla T4",)}, Platform.NVML, id="L4T, a card"),
         pytest.param({"nvml": True, "gpu_names": ("Orin (nvgpu)",)}, Platform.TEGRA, id="an integrated GPU"),
         pytest.param({"nvml": True, "gpu_names": ("NVIDIA Thor",)}, Platform.TEGRA, id="a Thor"),
         pytest.param(
@@ -29,7 +29,7 @@ AUTO = DeviceDiscoveryStrategy.AUTO
     ],
 )
 def test_auto_finds(facts: dict[str, object], platform: Platform | None) -> None:
-    known = PlatformFacts(**({"dxcore": False, "tegra_files": False, "nvml": False} | facts))  # type: ignore[arg-type]
+    known = PlatformFacts(**({"dxcore": False, "tegra": False, "nvml": False} | facts))  # type: ignore[arg-type]
     assert choose_platform(AUTO, known) == platform
 
 
@@ -42,4 +42,4 @@ def test_auto_finds(facts: dict[str, object], platform: Platform | None) -> None
     ],
 )
 def test_a_strategy_decides_against_all_marks(strategy: DeviceDiscoveryStrategy, platform: Platform) -> None:
-    assert choose_platform(strategy, PlatformFacts(dxcore=True, tegra_files=True, nvml=False)) == platform
+    assert choose_platform(strategy, PlatformFacts(dxcore=True, tegra=True, nvml=False)) == platform

@@ -67,6 +67,9 @@ BROKEN = [
     pytest.param(
         failing("LIB_RM_VERSION_MISMATCH"), "driver", Level.PROBLEM, "MISMATCH", id="NVML does not fit the module"
     ),
+    pytest.param(
+        failing("NOT_SUPPORTED"), "driver", Level.PROBLEM, "NOT_SUPPORTED", id="the library is for another machine"
+    ),
     pytest.param(failing("NO_PERMISSION"), "driver", Level.PROBLEM, "NO_PERMISSION", id="the driver may not be used"),
     pytest.param(failing("TIMEOUT"), "driver", Level.PROBLEM, "TIMEOUT", id="the driver hangs"),
     pytest.param(failing("UNKNOWN"), "driver", Level.PROBLEM, "UNKNOWN", id="the driver fails in an unknown way"),

@@ -10,7 +10,7 @@ from device_plugin.allocate import Rules, rules_for
 from device_plugin.source import NodeSource
 from gpu_core.cdi.model import Spec
 from gpu_core.cdi.names import CdiClass
-from gpu_core.cdi.node import CdiRequest, node_specs
+from gpu_core.cdi.node import CdiRequest, node_specs, spec_warnings
 from gpu_core.cdi.write import write_specs
 from gpu_core.config.model import Config
 from gpu_core.config.settings import PluginSettings
@@ -41,7 +41,9 @@ def provide(
     written: tuple[CdiClass, ...] = ()
     if uses_cdi(config.flags.plugin.device_list_strategy):
         try:
-            specs = node_specs(inventory, _request(config, settings, channels, simulated=source.simulated))
+            request = _request(config, settings, channels, simulated=source.simulated)
+            specs = node_specs(inventory, request)
+            warnings = (*warnings, *spec_warnings(inventory, request))
             written = write_specs(specs, cdi_directory)
         except CdiError as error:
             config = without_cdi(config, error)

@@ -10,7 +10,7 @@ from gpu_core.cdi.driver import DriverSearch, find_driver, find_extras
 from gpu_core.cdi.hooks import HookName, Hooks
 from gpu_core.cdi.model import Spec
 from gpu_core.cdi.names import CdiClass
-from gpu_core.cdi.platform_files import find_tegra, find_wsl
+from gpu_core.cdi.platform_files import find_tegra, find_wsl, unlisted_tegra
 from gpu_core.cdi.roots import Roots
 from gpu_core.cdi.simulated import simulated_driver
 from gpu_core.cdi.spec import (
@@ -102,6 +102,14 @@ def node_specs(inventory: Inventory, request: CdiRequest) -> dict[CdiClass, Spec
     return {cdi_class: None if spec is None else roots.on_host(spec) for cdi_class, spec in specs.items()}
 
 
+def spec_warnings(inventory: Inventory, request: CdiRequest) -> tuple[str, ...]:
+    """Return what is missing on the node and leaves its specifications poorer."""
+    if request.simulated or inventory.platform is not Platform.TEGRA:
+        return ()
+    warning = unlisted_tegra(request.driver_root)
+    return () if warning is None else (warning,)
+
+
 def _gpu_spec(inventory: Inventory, request: CdiRequest) -> Spec | None:
     options = request.options
     if request.simulated:
@@ -109,9 +117,16 @@ def _gpu_spec(inventory: Inventory, request: CdiRequest) -> Spec | None:
     match inventory.platform:
         case Platform.TEGRA:
             found = find_tegra(request.driver_root, request.dev_root)
-            cuda = ".".join(map(str, inventory.cuda_version)) if inventory.cuda_version else None
-            names = (_TEGRA_NAMES[options.id_strategy],)
-            return tegra_spec(found, names, options.hooks, cuda_version=cuda, group_access=options.group_access)
+            compat = inventory.cuda_compat
+            version = inventory.cuda_version if compat is None else compat.version
+            return tegra_spec(
+                found,
+                (_TEGRA_NAMES[options.id_strategy],),
+                options.hooks,
+                cuda_version=".".join(map(str, version)) if version else None,
+                orin=compat is not None and compat.orin,
+                group_access=options.group_access,
+            )
         case Platform.WSL:
             device, core, store = find_wsl(request.driver_root, request.dev_root)
             return wsl_spec(device, core, store, options.hooks, group_access=options.group_access)

@@ -20,7 +20,7 @@ _LARGEST = 4 * 1024 * 1024
 
 
 def find_tegra(driver_root: str, dev_root: str) -> TegraFiles:
-    """Return what the CSV files name and the node has; raise CdiError where there are no CSV files."""
+    """Return what the CSV files name and the node has; without CSV files, what every Tegra system has."""
     entries = _csv_entries(driver_root)
     root = Root(driver_root)
     paths = {kind: [entry.path for entry in entries if entry.type is kind] for kind in CsvType}
@@ -53,16 +53,25 @@ def find_wsl(driver_root: str, dev_root: str) -> tuple[CharDevice, tuple[File, .
     return device, tuple(map(root.file, core)), tuple(map(root.file, found))
 
 
-def _csv_entries(driver_root: str) -> tuple[CsvEntry, ...]:
-    for root in dict.fromkeys((driver_root, "/")):
-        folder = Path(Root(root).seen(CSV_DIRECTORY))
-        if folder.is_dir():
-            texts = [_text(folder / name) for name in CSV_FILES]
-            return tuple(entry for text in texts for entry in parse_csv(text))
-    raise CdiError(
-        f"No {CSV_DIRECTORY} was found below {driver_root} or /, so the files of this Tegra system are unknown. "
-        "Install NVIDIA's L4T container packages, or mount that folder."
+def unlisted_tegra(driver_root: str) -> str | None:
+    """Return a warning where no CSV files tell what a container needs of this Tegra system."""
+    if _csv_folder(driver_root) is not None:
+        return None
+    return (
+        f"No {CSV_DIRECTORY} was found below {driver_root} or /, so CDI gives containers neither device nodes nor "
+        "libraries of this Tegra system. Install NVIDIA's L4T container packages, or mount that folder."
     )
+
+
+def _csv_folder(driver_root: str) -> Path | None:
+    folders = (Path(Root(root).seen(CSV_DIRECTORY)) for root in dict.fromkeys((driver_root, "/")))
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+def _csv_entries(driver_root: str) -> tuple[CsvEntry, ...]:
+    folder = _csv_folder(driver_root)
+    texts = [] if folder is None else [_text(folder / name) for name in CSV_FILES]
+    return tuple(entry for text in texts for entry in parse_csv(text))
 
 
 def _text(path: Path) -> str:

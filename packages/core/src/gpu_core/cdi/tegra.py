@@ -18,6 +18,8 @@ from gpu_core.cdi.names import CdiClass, kind
 CSV_DIRECTORY = "/etc/nvidia-container-runtime/host-files-for-container.d"
 CSV_FILES = ("devices.csv", "drivers.csv", "l4t.csv")
 RELEASE_FILE = "/etc/nv_tegra_release"
+ORIN_COMPAT = "/usr/local/cuda/compat_orin"
+"""Where containers for an Orin have the libraries of a newer CUDA."""
 
 
 class CsvType(StrEnum):
@@ -63,20 +65,33 @@ def parse_csv(text: str) -> tuple[CsvEntry, ...]:
 
 
 def tegra_spec(
-    files: TegraFiles, names: Iterable[str], hooks: Hooks, *, cuda_version: str | None, group_access: bool = True
+    files: TegraFiles,
+    names: Iterable[str],
+    hooks: Hooks,
+    *,
+    cuda_version: str | None,
+    orin: bool = False,
+    group_access: bool = True,
 ) -> Spec | None:
-    """Return the specification of the integrated GPU; None where the CSV files name no device that exists."""
-    nodes = edits.device_nodes(files.devices, group_access=group_access)
-    if nodes.empty:
+    """Return the specification of the integrated GPU; None where there is nothing at all to give a container.
+
+    `cuda_version` is that of the driver, for containers that bring a newer CUDA along; an Orin has a place of its own
+    for that. Without any device node the device brings the release file, since runtimes refuse one that brings nothing.
+    """
+    device = edits.device_nodes(files.devices, group_access=group_access)
+    if device.empty:
+        device = edits.mounts(files.system)
+    if device.empty:
         return None
+    compat_root = ORIN_COMPAT if orin else None
     common_hooks = (
         *hooks.symlinks(edits.library_links(files.libraries)),
         *hooks.symlinks(files.links),
-        *(hooks.cuda_compat(cuda_version=cuda_version) if cuda_version else ()),
+        *(hooks.cuda_compat(cuda_version=cuda_version, container_root=compat_root) if cuda_version else ()),
         *hooks.ldcache(edits.library_folders([*files.libraries, *files.link_targets])),
     )
     common = edits.mounts([*files.directories, *files.libraries, *files.link_targets, *files.system])
-    devices = tuple(SpecDevice(name=name, edits=nodes) for name in names)
+    devices = tuple(SpecDevice(name=name, edits=device) for name in names)
     return edits.tidy(
         Spec(kind=kind(CdiClass.GPU), devices=devices, edits=common + Edits(env=(VOID,), hooks=common_hooks))
     )

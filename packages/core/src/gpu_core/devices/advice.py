@@ -6,10 +6,17 @@ from collections.abc import Sequence
 
 from gpu_core.devices.model import Fault
 
+WRONG_LIBRARY = (
+    "The library is not made for this machine. In WSL it has to be the one of the Windows driver, with the whole of "
+    "/usr/lib/wsl and /dev/dxg, which the NVIDIA runtime (container toolkit 1.13 or newer) brings; install no Linux "
+    "driver inside WSL. Elsewhere, `nvidia-smi` on the node tells whether the driver knows these GPUs."
+)
+
 _REASONS = {
     "DRIVER_NOT_LOADED": "The kernel driver is not loaded; load it with `modprobe nvidia` on the node.",
     "LIB_RM_VERSION_MISMATCH": "The library and the kernel driver are of different versions; reload the driver or "
     "reboot the node.",
+    "NOT_SUPPORTED": WRONG_LIBRARY,
     "NO_PERMISSION": "This process may not use the driver's device nodes; check the container's security context.",
     "GPU_IS_LOST": "A GPU fell off the bus; reset it or reboot the node.",
 }

@@ -54,8 +54,6 @@ def open_backend(
     search = LibrarySearch(root=driver_root_ctr, named=library_path) if driver_root_ctr else None
     if strategy is DeviceDiscoveryStrategy.VFIO:
         return VfioBackend(files.vfio_functions, files.device_names)
-    if strategy is DeviceDiscoveryStrategy.TEGRA:
-        return TegraBackend(load_cuda(candidates(CUDA_LIBRARY, search), loader), threads)
     library, failures = load(candidates(LIBRARY, search), loader)
     backend: NvmlBackend | None = None
     refused: NvmlCallError | None = None
@@ -67,15 +65,18 @@ def open_backend(
             refused = error
     facts = PlatformFacts(
         dxcore=dxcore,
-        tegra_files=files.has_tegra_files(),
+        tegra=files.tegra_mark() is not None,
         nvml=library is not None,
         gpu_names=None if backend is None else backend.names(),
     )
     platform = choose_platform(strategy, facts)
     if platform is Platform.TEGRA:
+        compat = None
         if backend is not None:
+            # CUDA describes the chip; only the driver's own version is NVML's to tell, as for the original.
+            compat = backend.cuda_compat()
             backend.close()
-        return TegraBackend(load_cuda(candidates(CUDA_LIBRARY, search), loader), threads)
+        return TegraBackend(load_cuda(candidates(CUDA_LIBRARY, search), loader), threads, compat)
     if backend is not None:
         return backend
     if refused is not None:

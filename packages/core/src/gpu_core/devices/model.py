@@ -225,6 +225,14 @@ class PairLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CudaCompat:
+    """What a Tegra system's NVML tells containers that bring a newer CUDA: the driver's CUDA version, and the chip."""
+
+    version: tuple[int, int]
+    orin: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
     """Every GPU of a node at one moment, sorted by index.
 
@@ -232,7 +240,7 @@ class Inventory:
     way from the a-th to the b-th GPU of `gpus` (by position, not by index; the diagonal is an empty
     `PairLink`) and is empty when the links were not asked for or cannot be known; a pair touching a lost GPU
     has level None. `faults` are failed system-wide calls.
-    `mig_minors_known` is False when the driver's mig-minors file is missing.
+    `mig_minors_known` is False when the driver's mig-minors file is missing. `cuda_compat` is a Tegra system's.
     """
 
     platform: Platform
@@ -242,6 +250,7 @@ class Inventory:
     cuda_version: tuple[int, int] | None = None
     links: tuple[tuple[PairLink, ...], ...] = ()
     mig_minors_known: bool = True
+    cuda_compat: CudaCompat | None = None
     faults: tuple[Fault, ...] = ()
 
     def gpu(self, uuid: str) -> Gpu | None:

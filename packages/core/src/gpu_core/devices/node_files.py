@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
 from gpu_core.devices.mig_minors import MIG_MINORS_FILE, parse_mig_minors
 from gpu_core.devices.model import PciFacts
 from gpu_core.devices.pci_ids import LOCATIONS, device_names
+from gpu_core.devices.platform import tegra_name
 from gpu_core.devices.vfio import DRIVER, BoundFunction, addressable_memory
 from gpu_core.runtime.files import read_beginning, read_regular
 from gpu_core.runtime.roots import Roots
@@ -33,6 +35,9 @@ class NodeFiles(Protocol):
 
 _TEGRA_RELEASE = "/etc/nv_tegra_release"
 _SOC_FAMILY = "/sys/devices/soc0/family"
+_COMPATIBLE = ("/proc/device-tree/compatible", "/sys/firmware/devicetree/base/compatible")
+_PLATFORM_DEVICES = "/sys/bus/platform/devices"
+_MOST_DEVICES = 4096
 
 
 class MachineFiles:
@@ -63,11 +68,30 @@ class MachineFiles:
         except OSError:
             return None
 
-    def has_tegra_files(self) -> bool:
-        """Whether the marks of L4T are there, which every Tegra system has."""
+    def tegra_mark(self) -> str | None:
+        """Return by what this machine is seen to be a Tegra system; None for any other."""
         if self._roots.path(_TEGRA_RELEASE).is_file():
-            return True
-        return _text(self._roots.path(_SOC_FAMILY)).lower().startswith("tegra")
+            return f"{_TEGRA_RELEASE} is there"
+        if _text(self._roots.path(_SOC_FAMILY)).lower().startswith("tegra"):
+            return f"{_SOC_FAMILY} names Tegra"
+        for file in _COMPATIBLE:
+            named = tegra_name(_text(self._roots.path(file)).split("\0"))
+            if named is not None:
+                return f"{file} names {named}"
+        return self._tegra_device()
+
+    def _tegra_device(self) -> str | None:
+        """Return which device of the chip is there: containers see these where the device tree is hidden from them."""
+        try:
+            folders = islice(self._roots.path(_PLATFORM_DEVICES).iterdir(), _MOST_DEVICES)
+            for folder in folders:
+                lines = _text(folder / "uevent").splitlines()
+                named = tegra_name(line.partition("=")[2] for line in lines if line.startswith("OF_COMPATIBLE_"))
+                if named is not None:
+                    return f"{_PLATFORM_DEVICES} has a device {named}"
+        except OSError:
+            pass
+        return None
 
     def vfio_functions(self) -> tuple[BoundFunction, ...]:
         """Return the physical functions that vfio-pci holds."""

@@ -12,13 +12,14 @@ import pynvml
 from gpu_core.devices.advice import not_started
 from gpu_core.devices.driver_threads import START_DEADLINE, DriverThreads
 from gpu_core.devices.events import HealthMonitor
-from gpu_core.devices.model import NO_ANSWER, Fault, Gpu, Inventory, PairLink, Platform, UnreadableGpu
+from gpu_core.devices.model import NO_ANSWER, CudaCompat, Fault, Gpu, Inventory, PairLink, Platform, UnreadableGpu
 from gpu_core.devices.node_files import NodeFiles
 from gpu_core.devices.nvml_calls import attempt
 from gpu_core.devices.nvml_gpu import read_gpu
 from gpu_core.devices.nvml_library import install, unload
 from gpu_core.devices.nvml_links import read_links
 from gpu_core.devices.nvml_monitor import NvmlMonitor
+from gpu_core.devices.platform import is_orin
 from gpu_core.devices.switched_links import GpuLinks, joined
 from gpu_core.errors import Ending, NvmlCallError
 
@@ -73,7 +74,7 @@ class NvmlBackend:
             gpus=tuple(gpu for gpu, _ in gpus),
             unreadable=tuple(gpu for gpu, _ in found if isinstance(gpu, UnreadableGpu)),
             driver_version=None if isinstance(driver, Fault) else driver,
-            cuda_version=None if isinstance(cuda, Fault) else (cuda // 1000, cuda % 1000 // 10),
+            cuda_version=None if isinstance(cuda, Fault) else _cuda_version(cuda),
             links=self._links(gpus) if links else (),
             mig_minors_known=minors is not None,
             faults=tuple(answer for answer in (driver, cuda) if isinstance(answer, Fault)),
@@ -87,6 +88,14 @@ class NvmlBackend:
         names = dict(self._threads.each({("name", index): partial(_name, index) for index in range(count)}))
         found = [names["name", index] for index in range(count)]
         return None if any(isinstance(name, Fault) for name in found) else tuple(str(name) for name in found)
+
+    def cuda_compat(self) -> CudaCompat | None:
+        """Return what containers that bring a newer CUDA have to know; None when NVML does not tell its version."""
+        _, cuda = self._versions()
+        names = self.names() or ()
+        if isinstance(cuda, Fault):
+            return None
+        return CudaCompat(version=_cuda_version(cuda), orin=any(map(is_orin, names)))
 
     def monitor(self) -> HealthMonitor:
         """Open an event set. Raises NvmlCallError when there is none to be had."""
@@ -133,6 +142,11 @@ class NvmlBackend:
         return joined(
             [gpu for gpu, _ in gpus], [unknown if isinstance(answer, Fault) else answer for _, answer in answers]
         )
+
+
+def _cuda_version(number: int) -> tuple[int, int]:
+    """Return major and minor of a version that NVML writes as one number, 12020 for 12.2."""
+    return number // 1000, number % 1000 // 10
 
 
 def _by_index(index: int) -> Any:

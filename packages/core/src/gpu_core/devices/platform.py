@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import assert_never
 
 from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.model import Platform
 
+_TEGRA = "nvidia,tegra"
 _INTEGRATED = "(nvgpu)"
 _THOR = "NVIDIA Thor"
 
@@ -16,12 +18,12 @@ _THOR = "NVIDIA Thor"
 class PlatformFacts:
     """What was seen of a node.
 
-    `dxcore`: Windows' GPU library, which only WSL has. `tegra_files`: the marks of L4T. `nvml`: NVML loads.
+    `dxcore`: Windows' GPU library, which only WSL has. `tegra`: a mark of a Tegra system. `nvml`: NVML loads.
     `gpu_names`: the products that NVML names, None when it cannot be asked.
     """
 
     dxcore: bool
-    tegra_files: bool
+    tegra: bool
     nvml: bool
     gpu_names: tuple[str, ...] | None = None
 
@@ -44,7 +46,7 @@ def choose_platform(strategy: DeviceDiscoveryStrategy, facts: PlatformFacts) -> 
 def _detect(facts: PlatformFacts) -> Platform | None:
     if facts.dxcore:
         return Platform.WSL
-    if facts.tegra_files and not facts.nvml:
+    if facts.tegra and not facts.nvml:
         return Platform.TEGRA
     if facts.gpu_names and all(is_integrated(name) for name in facts.gpu_names):
         return Platform.TEGRA
@@ -53,4 +55,14 @@ def _detect(facts: PlatformFacts) -> Platform | None:
 
 def is_integrated(name: str) -> bool:
     """Whether a product is the GPU of a Tegra chip."""
-    return _INTEGRATED in name or name == _THOR
+    return _INTEGRATED in name or _THOR in name
+
+
+def tegra_name(compatible: Iterable[str]) -> str | None:
+    """Return the Tegra chip or part of one among the names by which a device tree tells what it describes."""
+    return next((name for name in compatible if name.startswith(_TEGRA)), None)
+
+
+def is_orin(name: str) -> bool:
+    """Whether a product is the GPU of an Orin chip."""
+    return f"Orin {_INTEGRATED}" in name

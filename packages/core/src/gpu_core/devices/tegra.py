@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gpu_core.devices.cuda import Cuda
 from gpu_core.devices.driver_threads import START_DEADLINE, DriverThreads
 from gpu_core.devices.events import HealthMonitor
-from gpu_core.devices.model import Fault, Gpu, Inventory, Platform
+from gpu_core.devices.model import CudaCompat, Fault, Gpu, Inventory, Platform
 
 
 class TegraBackend:
-    """CUDA, asked anew at each read. That CUDA does not answer is a fact of the inventory, and no failure to read."""
+    """CUDA, asked anew at each read. That CUDA does not answer is a fact of the inventory, and no failure to read.
 
-    def __init__(self, cuda: Cuda, threads: DriverThreads | None = None) -> None:
+    `compat` is what NVML told before, where there is one.
+    """
+
+    def __init__(self, cuda: Cuda, threads: DriverThreads | None = None, compat: CudaCompat | None = None) -> None:
         self._cuda = cuda
         self._threads = threads or DriverThreads()
+        self._compat = compat
 
     @property
     def platform(self) -> Platform:
@@ -24,7 +30,7 @@ class TegraBackend:
         """Read what CUDA knows, if it answers in time. There is no driver version, and no UUID but `tegra`."""
         answer = self._threads.run("cuda", self._read, deadline=START_DEADLINE)
         if isinstance(answer, Fault):
-            return Inventory(platform=self.platform, faults=(answer,), mig_minors_known=False)
+            return self._inventory(faults=(answer,))
         return answer
 
     def monitor(self) -> HealthMonitor | None:
@@ -37,15 +43,16 @@ class TegraBackend:
     def _read(self) -> Inventory:
         fault = self._cuda.init()
         if fault is not None:
-            return Inventory(platform=self.platform, faults=(fault,), mig_minors_known=False)
+            return self._inventory(faults=(fault,))
         version, count = self._cuda.driver_version(), self._cuda.count()
-        return Inventory(
-            platform=self.platform,
+        return self._inventory(
             gpus=() if isinstance(count, Fault) else tuple(self._gpu(index) for index in range(count)),
             cuda_version=None if isinstance(version, Fault) else version,
             faults=tuple(answer for answer in (version, count) if isinstance(answer, Fault)),
-            mig_minors_known=False,
         )
+
+    def _inventory(self, **read: Any) -> Inventory:
+        return Inventory(platform=self.platform, mig_minors_known=False, cuda_compat=self._compat, **read)
 
     def _gpu(self, index: int) -> Gpu:
         name = self._cuda.name(index)

@@ -10,6 +10,7 @@ from posixpath import dirname, join
 
 from device_plugin.doctor.finding import Finding, ok, problem, skipped, warning
 from device_plugin.doctor.scene import Scene
+from gpu_core.devices.advice import WRONG_LIBRARY
 from gpu_core.devices.file_root import FileRoot
 from gpu_core.devices.library_search import FLAG, LOADER, LibrarySearch
 from gpu_core.devices.model import Platform
@@ -35,6 +36,7 @@ _CODES = {
         "The library and the kernel's driver are of different versions, as after an update without a restart.",
         "Restart the node, or unload the driver's modules with `rmmod` and load them again with `modprobe nvidia`.",
     ),
+    "NOT_SUPPORTED": ("The library does not work on this machine, so that no GPU can be seen.", WRONG_LIBRARY),
     "NO_PERMISSION": (
         "This process may not use the driver's device nodes.",
         "Run privileged or with the NVIDIA runtime, and check the device cgroup of the container.",

@@ -22,8 +22,7 @@ def platform(scene: Scene) -> Iterator[Finding]:
     if scene.simulated:
         facts.append("the node is simulated")
     else:
-        tegra = MachineFiles(scene.own).has_tegra_files()
-        facts.append("L4T's files are there" if tegra else "there are no files of L4T")
+        facts.append(MachineFiles(scene.own).tegra_mark() or "there is no mark of a Tegra system")
         facts.append(f"{_DXG} is there" if scene.own.path(_DXG).exists() else f"there is no {_DXG}")
     nvml = inventory is not None and inventory.platform is Platform.NVML
     facts.append("NVML answers" if nvml else "NVML is not used")
@@ -34,7 +33,8 @@ def platform(scene: Scene) -> Iterator[Finding]:
             CHECK,
             f"No platform could be determined: {', '.join(facts)}.",
             "What is served depends on it, and nothing is served without.",
-            "See what is said about the driver.",
+            "See what is said about the driver. On a Jetson or another Tegra system that is not recognized, set "
+            "--device-discovery-strategy=tegra.",
         )
     else:
         yield ok(CHECK, f"The platform is {inventory.platform}: {', '.join(facts)}.")

@@ -98,7 +98,7 @@ def open_simulated(
 def _facts(node: SimulatedNode) -> PlatformFacts:
     return PlatformFacts(
         dxcore=node.platform is Platform.WSL,
-        tegra_files=node.platform is Platform.TEGRA,
+        tegra=node.platform is Platform.TEGRA,
         nvml=node.platform in (Platform.NVML, Platform.WSL),
         gpu_names=tuple(gpu.name for gpu in node.gpus),
     )
