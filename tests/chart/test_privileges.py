@@ -250,6 +250,11 @@ def test_a_config_manager_beside_the_plugin(rendered: Render, values: Values, ex
             {"": True, "-gfd": True, "-mps": False},
             id="a node condition needs the API",
         ),
+        pytest.param(
+            {"devicePlugin": {"removeTaint": "example.com/gpu-not-ready"}},
+            {"": True, "-gfd": True, "-mps": False},
+            id="a taint is removed through the API",
+        ),
     ],
 )
 def test_only_pods_that_talk_to_the_api_server_carry_a_token(

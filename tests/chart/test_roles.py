@@ -78,6 +78,16 @@ ONE_CONFIG = {"map": {"default": "version: v1"}}
             {PLUGIN: [READ_NODES, "patch nodes/status in the cluster"]},
             id="a condition is part of the node's status",
         ),
+        pytest.param(
+            {"devicePlugin": {"removeTaint": "example.com/gpu-not-ready"}},
+            {PLUGIN: [READ_NODES, "get patch nodes in the cluster"]},
+            id="a taint is part of the Node",
+        ),
+        pytest.param(
+            {"devicePlugin": {"removeTaint": "example.com/gpu-not-ready"}, "rbac": {"create": False}},
+            {},
+            id="the role about the taint can be left to others too",
+        ),
         pytest.param({"rbac": {"create": False}, "gfd": {"enabled": True}}, {}, id="roles can be left to others"),
         pytest.param(
             {"serviceAccount": {"name": "theirs"}, "gfd": {"enabled": True}, "config": ONE_CONFIG},

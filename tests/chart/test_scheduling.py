@@ -71,6 +71,18 @@ ZONE = {
             id="or one has its own",
         ),
         pytest.param({"gfd": {"tolerations": []}}, "pod.tolerations", but(TOLERATIONS, gfd=ABSENT), id="even none"),
+        pytest.param(
+            {"devicePlugin": {"removeTaint": "a.b/c"}, "gfd": {"tolerations": []}},
+            "pod.tolerations",
+            but([*TOLERATIONS, {"key": "a.b/c", "operator": "Exists"}], gfd=[{"key": "a.b/c", "operator": "Exists"}]),
+            id="all bear the taint that one of them takes off",
+        ),
+        pytest.param(
+            {"devicePlugin": {"enabled": False, "removeTaint": "a.b/c"}, "mps": {"enabled": False}},
+            "pod.tolerations",
+            but(TOLERATIONS, devicePlugin=ABSENT, mps=ABSENT),
+            id="which without the plugin nobody does",
+        ),
         pytest.param({"affinity": None}, "pod.affinity", but(ABSENT), id="affinity: null empties it"),
         pytest.param(
             {"affinity": None, "gfd": {"affinity": ZONE}},

@@ -115,6 +115,7 @@ CHANGES: Values = {
     "devicePlugin.podResources": True,
     "devicePlugin.nodeEvents": True,
     "devicePlugin.nodeCondition": "X",
+    "devicePlugin.removeTaint": "x",
     "gfd.enabled": False,
     "gfd.output": "node",
     "gfd.vgpuDetection": False,

@@ -110,8 +110,32 @@ def test_a_cluster_that_cannot_be_found_is_one_log_line(kubelet: Kubelet) -> Non
     assert plugin.log.count("Nothing is reported to the cluster") == 1
 
 
-def test_reports_need_the_nodes_name() -> None:
-    with pytest.raises(UsageError, match="--node-name"), reporting(PluginSettings(node_events=True), {}, Counters()):
+def test_a_taint_stays_where_no_cluster_can_be_found(kubelet: Kubelet) -> None:
+    settings = PluginSettings(node_name="a", remove_taint="example.com/gpu")
+    with run_plugin(kubelet, "t4x1") as plugin, reporting(settings, {}, Counters()) as reports:
+        reports.open_node(lambda: 1)
+    assert plugin.log.count("Nothing is reported to the cluster, and the taint example.com/gpu stays on the Node") == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        pytest.param(PluginSettings(node_events=True), "--node-name", id="Events without a node's name"),
+        pytest.param(PluginSettings(remove_taint="a"), "--node-name", id="a taint without a node's name"),
+        pytest.param(
+            PluginSettings(node_name="a", remove_taint="a=b:NoSchedule"),
+            "'a=b:NoSchedule' is no key of a taint",
+            id="a taint with value and effect",
+        ),
+        pytest.param(
+            PluginSettings(node_name="a", remove_taint="a", kubelet_socket=""),
+            "--kubelet-socket",
+            id="a taint without a kubelet to wait for",
+        ),
+    ],
+)
+def test_what_cannot_be_reported_is_a_wrong_use(settings: PluginSettings, part: str) -> None:
+    with pytest.raises(UsageError, match=part), reporting(settings, {}, Counters()):
         pass
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from fakes.api_objects import Key
 from fakes.api_server import ApiServer
 from fakes.http_client import get, get_json, scrape
 from fakes.kubeconfig import write_kubeconfig
 from fakes.patience import PATIENCE
-from gpu_demo.kubelet import Kubelet, Listed
+from gpu_demo.kubelet import Behaviour, Kubelet, Listed, Registered
 
 PROGRAM = Path(sys.executable).parent / "nvidia-device-plugin"
 
@@ -80,3 +81,23 @@ def test_a_sick_gpu_is_told_to_the_cluster(kubelet: Kubelet, tmp_path: Path) -> 
             server.wait_for(lambda: conditions(server) == ["False"])
             plugin.send_signal(signal.SIGTERM)
             assert plugin.wait(timeout=PATIENCE) == 0
+
+
+def test_the_start_up_taint_goes_once_the_kubelet_follows(kubelet: Kubelet, tmp_path: Path) -> None:
+    taint = {"key": "example.com/gpu-not-ready", "effect": "NoSchedule"}
+    with ApiServer() as server:
+        server.put_node("node-a")
+        server.store.edit(Key("nodes", "", "node-a"), lambda node: node.update(spec={"taints": [taint]}))
+        flags = [f"--remove-taint={taint['key']}", "--node-name=node-a"]
+        kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", server.url)
+        kubelet.behaviour = Behaviour(opens_stream=False)
+        with process(kubelet, f"--kubeconfig={kubeconfig}", *flags) as plugin:
+            kubelet.log.wait_for(Registered)
+            assert server.node("node-a")["spec"]["taints"] == [taint]
+            kubelet.behaviour = Behaviour()
+            kubelet.restart()
+            server.wait_for(lambda: server.node("node-a")["spec"]["taints"] == [])
+            assert kubelet.log.events(Listed)
+            plugin.send_signal(signal.SIGTERM)
+            assert plugin.wait(timeout=PATIENCE) == 0
+    assert server.node("node-a")["spec"]["taints"] == []

@@ -115,6 +115,7 @@ EDGES = frozenset(
         "gpu_kubelet.sockets",
         "device_plugin.source",
         "device_plugin.status",
+        "device_plugin.taint_remover",
         "device_plugin.plugin_api.streams",
         "gpu_kubelet.workers",
         # gpu-feature-discovery

@@ -43,7 +43,7 @@ annotations:
 {{- define "gpusuite.usesApi" -}}
 {{- $root := index . 0 -}}
 {{- $labels := and (eq (index . 1) "gfd") (ne ($root.Values.gfd.output | default "") "file") -}}
-{{- $reports := and (eq (index . 1) "devicePlugin") (or $root.Values.devicePlugin.nodeEvents $root.Values.devicePlugin.nodeCondition) -}}
+{{- $reports := and (eq (index . 1) "devicePlugin") (or $root.Values.devicePlugin.nodeEvents $root.Values.devicePlugin.nodeCondition $root.Values.devicePlugin.removeTaint) -}}
 {{- or $labels (not (empty $reports)) (eq (index . 1) "configManager") (eq (include "gpusuite.configMode" $root) "sidecar") -}}
 {{- end -}}
 
@@ -87,10 +87,26 @@ nodeSelector:
 affinity:
   {{- . | nindent 2 }}
 {{- end }}
-{{- with include "gpusuite.ownOrCommon" (list $own.tolerations $root.Values.tolerations) }}
+{{- with include "gpusuite.tolerations" . }}
 tolerations:
   {{- . | nindent 2 }}
 {{- end }}
+{{- end -}}
+
+{{/* What the pods bear: what the user says, and the taint that is there until the plugin takes it off. */}}
+{{- define "gpusuite.tolerations" -}}
+{{- $root := index . 0 -}}
+{{- $own := get $root.Values (index . 1) -}}
+{{- $tolerations := include "gpusuite.ownOrCommon" (list $own.tolerations $root.Values.tolerations) | fromYamlArray -}}
+{{- with include "gpusuite.startupTaint" $root -}}
+{{- $tolerations = append $tolerations (dict "key" . "operator" "Exists") -}}
+{{- end -}}
+{{- if $tolerations }}{{ toYaml $tolerations }}{{ end -}}
+{{- end -}}
+
+{{/* The key of the taint that the plugin takes off its Node; empty for none. */}}
+{{- define "gpusuite.startupTaint" -}}
+{{- if .Values.devicePlugin.enabled }}{{ .Values.devicePlugin.removeTaint | default "" }}{{ end -}}
 {{- end -}}
 
 {{/* Requests that a node always has room for; limits far above what was measured. MPS servers share their pod's. */}}

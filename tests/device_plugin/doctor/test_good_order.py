@@ -67,7 +67,7 @@ def test_what_cannot_be_told_is_skipped(node: NodeRoot) -> None:
     node.args += ["--kubelet-socket=", "--node-events", "--node-name=a", "--kubeconfig=/etc/kubeconfig"]
     findings = examine(node.scene())
     assert {finding.check for finding in findings if finding.level is Level.SKIPPED} == {"permissions", "kubelet"}
-    assert "Health is reported on the node a." in [finding.fact for finding in findings]
+    assert "The cluster can be told of the node a." in [finding.fact for finding in findings]
 
 
 def test_mps_cannot_be_asked_while_the_driver_does_not_answer(node: NodeRoot) -> None:

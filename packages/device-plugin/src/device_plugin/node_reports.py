@@ -1,4 +1,4 @@
-"""What is reported to the cluster about the health of this node's GPUs: Events and a condition, where asked for."""
+"""What the cluster hears of this node, where asked for: Events, a condition about its GPUs, and that pods may come."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager
 from device_plugin.condition_keeper import ConditionKeeper
 from device_plugin.node_events import news
 from device_plugin.node_health import Observer
+from device_plugin.startup_taint import is_taint_key
+from device_plugin.taint_remover import Served, TaintRemover
 from gpu_cluster import Cluster, connect
 from gpu_cluster.node_events import NodeEvents
 from gpu_core.config.settings import PluginSettings
@@ -54,6 +56,15 @@ class Reports:
             self._keeper.start()
             self._stack.callback(self._keeper.stop)
 
+    def open_node(self, served: Served) -> None:
+        """Take the start-up taint off the Node once `served` says that the kubelet follows every resource."""
+        if self._cluster is not None and self._settings.remove_taint:
+            remover = TaintRemover(
+                self._cluster, node=self._settings.node_name, key=self._settings.remove_taint, served=served
+            )
+            remover.start()
+            self._stack.callback(remover.stop)
+
     def _observe(self, transition: Transition, book: HealthBook) -> None:
         if self._events is not None:
             told = news(transition, book)
@@ -66,17 +77,21 @@ class Reports:
 def reporting(settings: PluginSettings, environ: Mapping[str, str], counters: Counters) -> Iterator[Reports]:
     """Give what reports while the block runs. A cluster that cannot be found is one log line and no reports.
 
-    Raises UsageError when reports are asked for and the node has no name.
+    Raises UsageError when reports are asked for and the node has no name, or when a taint is to be removed that cannot
+    be.
     """
     with ExitStack() as stack:
         yield Reports(settings, _cluster(settings, environ, stack), stack, counters)
 
 
 def _cluster(settings: PluginSettings, environ: Mapping[str, str], stack: ExitStack) -> Cluster | None:
-    if not settings.node_events and not settings.node_condition:
+    if not settings.uses_cluster:
         return None
     if not settings.node_name:
-        raise UsageError("Events and the condition need the node's name. Give it with --node-name or NODE_NAME.")
+        raise UsageError(
+            "Events, the condition and the start-up taint need the node's name. Give it with --node-name or NODE_NAME."
+        )
+    _check_taint(settings)
     try:
         cluster = connect(
             kubeconfig=settings.kubeconfig,
@@ -86,7 +101,21 @@ def _cluster(settings: PluginSettings, environ: Mapping[str, str], stack: ExitSt
             user_agent=USER_AGENT,
         )
     except ClusterError as error:
-        get_logger().warning("Nothing is reported to the cluster", reason=str(error))
+        stays = f", and the taint {settings.remove_taint} stays on the Node" if settings.remove_taint else ""
+        get_logger().warning(f"Nothing is reported to the cluster{stays}", reason=str(error))
         return None
     stack.callback(cluster.close)
     return cluster
+
+
+def _check_taint(settings: PluginSettings) -> None:
+    key = settings.remove_taint
+    if key and not is_taint_key(key):
+        raise UsageError(
+            f"{key!r} is no key of a taint. Give --remove-taint the key alone, such as example.com/gpu-not-ready; its "
+            "value and effect do not matter."
+        )
+    if key and not settings.kubelet_socket:
+        raise UsageError(
+            "--remove-taint waits for the kubelet, and there is none without --kubelet-socket. Leave one of them out."
+        )

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from device_plugin.app import App
+from device_plugin.metrics import REGISTRATIONS
 from device_plugin.node import Places
 from device_plugin.node_health import Observer
 from device_plugin.node_reports import reporting
@@ -51,8 +52,17 @@ def run(loaded: Loaded[PluginSettings]) -> int:
             app = stack.enter_context(running(loaded, source, places, events, counters, observers=reports.observers))
         apps.append(app)
         reports.follow(lambda: app.node.health)
+        reports.open_node(lambda: _followed(app, counters))
         supervise(events, app.act, first=app.wait(), pulse=pulse)
     return 0
+
+
+def _followed(app: App, counters: Counters) -> int | None:
+    """Tell, by how many registrations there were, that the GPUs are served and the kubelet follows every resource."""
+    standing = app.standing()
+    if standing.failure or not standing.served or not all(check.ok for _, check in standing.served):
+        return None
+    return round(sum(sample.value for sample in counters.snapshot() if sample.metric == REGISTRATIONS))
 
 
 def kubelet_places(settings: PluginSettings) -> KubeletPlaces:

@@ -70,7 +70,7 @@ class PluginSettings(HardwareSettings):
     node_name: str = setting(
         "node-name",
         ["NODE_NAME"],
-        "Node on which Events and the condition are reported.",
+        "Node on which Events and the condition are reported, and whose taint is removed.",
         default="",
         group=Group.CLUSTER,
         ours=True,
@@ -91,6 +91,19 @@ class PluginSettings(HardwareSettings):
         group=Group.CLUSTER,
         ours=True,
     )
+    remove_taint: str = setting(
+        "remove-taint",
+        ["REMOVE_TAINT"],
+        "Key of a taint to take off the node once the kubelet follows every resource; empty for none.",
+        default="",
+        group=Group.CLUSTER,
+        ours=True,
+    )
+
+    @property
+    def uses_cluster(self) -> bool:
+        """Whether the API server is asked for anything."""
+        return bool(self.node_events or self.node_condition or self.remove_taint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,21 +51,22 @@ def permissions(scene: Scene) -> Iterator[Finding]:
 def reports(scene: Scene) -> Iterator[Finding]:
     """Look whether the cluster can be reached for Events and the node condition."""
     settings = scene.settings
-    if not settings.node_events and not settings.node_condition:
+    if not settings.uses_cluster:
         return
     if not settings.node_name:
         yield warning(
             REPORTS,
-            "Events or a node condition are asked for, and the node has no name.",
+            "Reports to the cluster, or the removal of a taint, are asked for, and the node has no name.",
             "The plugin ends at its start.",
             "Give the name with --node-name or NODE_NAME; the chart does.",
         )
     elif not settings.kubeconfig and not scene.own.path(_TOKEN).exists():
         yield warning(
             REPORTS,
-            "Events or a node condition are asked for, and there is no service account and no kubeconfig.",
-            "Nothing is reported to the cluster.",
+            "Reports to the cluster, or the removal of a taint, are asked for, and there is no service account and no "
+            "kubeconfig.",
+            "Nothing is reported, and no taint is removed.",
             "Mount the service account's token (automountServiceAccountToken), or give --kubeconfig.",
         )
     else:
-        yield ok(REPORTS, f"Health is reported on the node {settings.node_name}.")
+        yield ok(REPORTS, f"The cluster can be told of the node {settings.node_name}.")
