@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from core.devices.nodes import node, say
@@ -29,3 +30,15 @@ def library(document: object, *happened: str, events: Path | None = None) -> Sim
     if events is not None:
         say(events, *happened)
     return SimulatedLibrary(SimulatedState(node(document), events))
+
+
+def pci_function(root: Path, address: str, driver: str, **files: str) -> None:
+    """Write a PCI function's folder as the kernel shows it."""
+    folder = root / "sys/bus/pci/devices" / address
+    folder.mkdir(parents=True)
+    bound = root / "sys/bus/pci/drivers" / driver
+    bound.mkdir(parents=True, exist_ok=True)
+    (folder / "driver").symlink_to(os.path.relpath(bound, folder))
+    known = {"vendor": "0x10de", "device": "0x20f1", "class": "0x030200", "numa_node": "-1", "config": "abc"}
+    for name, text in (known | files).items():
+        (folder / name).write_text(f"{text}\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +11,7 @@ import pynvml
 import pytest
 
 from core.devices.nodes import node, opened
-from core.devices.opening import Loader, library
+from core.devices.opening import Loader, library, pci_function
 from fakes.driver_root import put
 from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.advice import not_found
@@ -23,18 +22,6 @@ from gpu_core.devices.node_files import MachineFiles
 from gpu_core.devices.nvml_library import LIBRARY
 from gpu_core.errors import DriverMissingError, NvmlCallError
 from gpu_core.runtime.roots import Roots
-
-
-def pci_function(root: Path, address: str, driver: str, **files: str) -> None:
-    """Write a PCI function's folder as the kernel shows it."""
-    folder = root / "sys/bus/pci/devices" / address
-    folder.mkdir(parents=True)
-    bound = root / "sys/bus/pci/drivers" / driver
-    bound.mkdir(parents=True, exist_ok=True)
-    (folder / "driver").symlink_to(os.path.relpath(bound, folder))
-    known = {"vendor": "0x10de", "device": "0x20f1", "class": "0x030200", "numa_node": "-1", "config": "abc"}
-    for name, text in (known | files).items():
-        (folder / name).write_text(f"{text}\n")
 
 
 def test_a_file_that_is_no_library_is_named_with_the_reason(tmp_path: Path) -> None:
@@ -90,9 +77,6 @@ def test_gpus_bound_to_vfio_are_read_from_sysfs(tmp_path: Path) -> None:
     pci_function(tmp_path, "0000:27:00.0", "nvidia")
     pci_function(tmp_path, "0000:37:00.0", "vfio-pci", **{"class": "0x040300"})
     pci_function(tmp_path, "0000:47:00.0", "vfio-pci", physfn="")
-    database = tmp_path / "usr/share/misc/pci.ids"
-    database.parent.mkdir(parents=True)
-    database.write_text("10de  NVIDIA Corporation\n\t20f1  GA100 [A100 PCIe 40GB]\n")
     opened = open_backend(strategy=DeviceDiscoveryStrategy.VFIO, roots=Roots(root=tmp_path))
 
     def facts(address: str, device: int, numa_node: int | None) -> PciFacts:
@@ -107,7 +91,7 @@ def test_gpus_bound_to_vfio_are_read_from_sysfs(tmp_path: Path) -> None:
             Gpu(
                 index=0,
                 uuid="0000:07:00.0",
-                name="UNKNOWN_DEVICE",
+                name="TU104GL [Tesla T4]",
                 pci_bus_id="0000:07:00.0",
                 pci=facts("0000:07:00.0", 0x1EB8, None),
             ),

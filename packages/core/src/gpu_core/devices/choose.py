@@ -50,10 +50,10 @@ def open_backend(
     """
     if simulated is not None:
         return open_simulated(simulated, strategy, simulated_events, threads)
-    files = MachineFiles(roots or Roots())
+    files = MachineFiles(roots or Roots(), driver_root_ctr)
     search = LibrarySearch(root=driver_root_ctr, named=library_path) if driver_root_ctr else None
     if strategy is DeviceDiscoveryStrategy.VFIO:
-        return VfioBackend(files.vfio_functions, files.device_names)
+        return VfioBackend(files.vfio_functions, files.device_name)
     library, failures = load(candidates(LIBRARY, search), loader)
     backend: NvmlBackend | None = None
     refused: NvmlCallError | None = None

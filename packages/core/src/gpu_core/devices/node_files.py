@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
+from gpu_core.devices.file_root import FileRoot
+from gpu_core.devices.gpu_names import gpu_names
 from gpu_core.devices.mig_minors import MIG_MINORS_FILE, parse_mig_minors
 from gpu_core.devices.model import PciFacts
 from gpu_core.devices.pci_ids import LOCATIONS, device_names
@@ -41,10 +44,11 @@ _MOST_DEVICES = 4096
 
 
 class MachineFiles:
-    """The files of the machine that we run on."""
+    """The files of the machine that we run on; `driver_root` is where a container has those of the host, or some."""
 
-    def __init__(self, roots: Roots) -> None:
+    def __init__(self, roots: Roots, driver_root: str | None = None) -> None:
         self._roots = roots
+        self._more_roots = (driver_root,) if driver_root else ()
 
     def pci(self, address: str) -> PciFacts | None:
         """Return what sysfs holds of a PCI function."""
@@ -107,14 +111,21 @@ class MachineFiles:
                 found.append(BoundFunction(pci=facts, memory=addressable_memory(_text(folder / "resource"))))
         return tuple(found)
 
-    def device_names(self) -> Mapping[int, str]:
-        """Return the names of NVIDIA's devices from the first PCI ID database that there is."""
-        for location in LOCATIONS:
-            try:
-                return device_names(_read(self._roots.path(location)).split("\n"))
-            except OSError:
-                continue
-        return {}
+    def device_name(self, number: int) -> str | None:
+        """Return what a device of NVIDIA's is called: by our own table, else by a PCI ID database that knows it."""
+        return gpu_names().get(number) or self._databases.get(number)
+
+    @cached_property
+    def _databases(self) -> Mapping[int, str]:
+        """What the PCI ID databases of this image and the driver root say; of several that know a device, the first."""
+        names: dict[int, str] = {}
+        for place in dict.fromkeys((str(self._roots.root), *self._more_roots)):
+            root = FileRoot(place)
+            found = dict.fromkeys(root.resolve(location) for location in LOCATIONS)
+            for path in (path for path in found if path is not None):
+                lines = _text(Path(root.seen(path))).split("\n")
+                names = device_names(lines) | names
+        return names
 
 
 def _read(file: Path) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 from gpu_core.devices.events import HealthMonitor
 from gpu_core.devices.model import Gpu, Inventory, PciFacts, Platform
@@ -30,11 +29,11 @@ class BoundFunction:
 
 
 class VfioBackend:
-    """The PCI bus, listed anew at each read; the names of devices are read once, when there is a GPU to name."""
+    """The PCI bus, listed anew at each read; `name` gives what a device number stands for, where that is known."""
 
-    def __init__(self, bound: Callable[[], tuple[BoundFunction, ...]], names: Callable[[], Mapping[int, str]]) -> None:
+    def __init__(self, bound: Callable[[], tuple[BoundFunction, ...]], name: Callable[[int], str | None]) -> None:
         self._bound = bound
-        self._read_names = names
+        self._name = name
 
     @property
     def platform(self) -> Platform:
@@ -48,7 +47,7 @@ class VfioBackend:
             Gpu(
                 index=index,
                 uuid=function.pci.address,
-                name=self._names.get(function.pci.device or 0, UNKNOWN_NAME),
+                name=self._name(function.pci.device or 0) or UNKNOWN_NAME,
                 pci_bus_id=function.pci.address,
                 pci=function.pci,
                 numa_node=function.pci.numa_node,
@@ -64,10 +63,6 @@ class VfioBackend:
 
     def close(self) -> None:
         """Do nothing; nothing is held open."""
-
-    @cached_property
-    def _names(self) -> Mapping[int, str]:
-        return self._read_names()
 
 
 def _address(function: BoundFunction) -> tuple[int, str]:

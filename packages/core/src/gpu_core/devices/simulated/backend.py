@@ -87,7 +87,7 @@ def open_simulated(
                 if (facts := pci_facts(gpu)) is not None
             )
             names = {gpu.pci_id >> 16: gpu.name for gpu in node.gpus}
-            return VfioBackend(lambda: bound, lambda: names)
+            return VfioBackend(lambda: bound, names.get)
         case None:
             raise DriverMissingError(
                 f"The simulated node {node.name} has no NVIDIA driver: its GPUs are bound to vfio-pci. "
