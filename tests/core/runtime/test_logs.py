@@ -5,11 +5,15 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
+from pathlib import Path
 
 import pytest
 
 from gpu_core.config.load import load
 from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.words import LogLevel, MigStrategy
+from gpu_core.devices.model import LinkLevel, Platform
 from gpu_core.runtime.logs import configure, configure_by, get_logger
 from gpu_core.runtime.outlet import Outlet
 
@@ -45,6 +49,64 @@ def test_text_lines_are_readable_and_without_colour_off_a_terminal() -> None:
     assert "\x1b" not in out.getvalue()
 
 
+def test_text_lines_show_the_configuration_as_people_write_it() -> None:
+    out = io.StringIO()
+    configure(json=False, stream=out)
+    loaded = load(DEVICE_PLUGIN, ["--mig-strategy=mixed", "--imex-channel-ids=0"], {"CUSTOM_RESOURCES": ""})
+    get_logger().info("Running with config", config=loaded.effective([("1g.5gb", "nvidia.com/mig-1g.5gb")]))
+    first, *below = out.getvalue().splitlines()
+    assert first.endswith(" [info     ] Running with config")
+    assert "\n".join(below) == textwrap.indent(_SHOWN, "    ").rstrip()
+
+
+_SHOWN = """\
+version: v1
+flags:
+  migStrategy: mixed
+  failOnInitError: true
+  nvidiaDriverRoot: /
+  nvidiaDevRoot: /
+  gdrcopyEnabled: false
+  gdsEnabled: false
+  mofedEnabled: false
+  deviceDiscoveryStrategy: auto
+  customResources: false
+  plugin:
+    passDeviceSpecs: false
+    deviceListStrategy: envvar
+    deviceIDStrategy: uuid
+    cdiAnnotationPrefix: cdi.k8s.io/
+    nvidiaCTKPath: /usr/bin/nvidia-ctk
+    containerDriverRoot: /driver-root
+    sharedDevicesAllocationPolicy: distributed
+resources:
+  gpus:
+    - pattern: *, name: nvidia.com/gpu
+  mig:
+    - pattern: 1g.5gb, name: nvidia.com/mig-1g.5gb
+imex:
+  channelIDs: 0
+"""
+
+
+@pytest.mark.parametrize("as_json", [pytest.param(True, id="json"), pytest.param(False, id="text")])
+def test_no_line_shows_how_python_writes_a_value(*, as_json: bool) -> None:
+    out = io.StringIO()
+    configure(json=as_json, stream=out)
+    odd = {MigStrategy.NONE: (MigStrategy.SINGLE, {LogLevel.INFO}), "at": Path("/dev"), "level": LinkLevel.NODE}
+    log = get_logger(platform=Platform.NVML, words=(MigStrategy.MIXED,), path=Path("/x"))
+    log.info("Odd", why=OSError("no"), more=odd, every=[odd])
+    text = out.getvalue()
+    assert [sign for sign in ("<", ">", "Strategy", "Path", "Error", "Level") if sign in text] == []
+
+
+def test_a_reason_of_several_lines_stands_below_its_text_line() -> None:
+    out = io.StringIO()
+    configure(json=False, stream=out)
+    get_logger(resource="r").error("Not used", reason="2 problems found.\n  a\n  b")
+    assert out.getvalue()[28:] == "[error    ] Not used resource=r\n    2 problems found.\n      a\n      b\n"
+
+
 def test_an_exception_is_one_line_of_json() -> None:
     out = io.StringIO()
     configure(json=True, stream=out)
@@ -68,29 +130,33 @@ def test_rich_stays_usable_for_who_loaded_it_before() -> None:
 
 
 @pytest.mark.parametrize(
-    ("argv", "json_lines", "terminal"),
+    ("argv", "variables", "terminal", "json_lines", "coloured"),
     [
-        pytest.param([], True, False, id="lines are JSON where nobody watches"),
-        pytest.param([], False, True, id="and text on a terminal"),
-        pytest.param(["--log-format=text"], False, False, id="text when asked for"),
-        pytest.param(["--log-format=json"], True, True, id="JSON when asked for"),
+        pytest.param([], {}, False, True, False, id="lines are JSON where nobody watches"),
+        pytest.param([], {}, True, False, True, id="and coloured text on a terminal"),
+        pytest.param([], {"NO_COLOR": "1"}, True, False, False, id="text without colours when nobody wants them"),
+        pytest.param([], {"NO_COLOR": ""}, True, False, True, id="an empty NO_COLOR says nothing"),
+        pytest.param(["--log-format=text"], {}, False, False, False, id="text when asked for"),
+        pytest.param(["--log-format=json"], {}, True, True, False, id="JSON when asked for"),
     ],
 )
 def test_the_form_follows_the_settings_and_the_stream(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     argv: list[str],
+    variables: dict[str, str],
     *,
-    json_lines: bool,
     terminal: bool,
+    json_lines: bool,
+    coloured: bool,
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    configure_by(load(DEVICE_PLUGIN, [*argv, "--log-level=warning"], {}).settings)
+    configure_by(load(DEVICE_PLUGIN, [*argv, "--log-level=warning"], variables).settings)
     get_logger().info("quiet")
     get_logger().warning("Device is sick")
     written = capsys.readouterr().err
     assert ("quiet" in written, written.startswith("{")) == (False, json_lines)
-    assert ("\x1b[" in written) is (terminal and not json_lines)
+    assert ("\x1b[" in written) is coloured
 
 
 # Says things in every way in which Python and libraries say them by themselves.

@@ -9,6 +9,26 @@ from gpu_core.config.options import Group, setting
 from gpu_core.config.words import LogFormat, LogLevel
 
 
+def metrics_address() -> Any:
+    """Declare the setting `--metrics-address`, for programs and for those who ask them over HTTP."""
+    doc = "Address for /metrics, /healthz and /readyz, such as `:9400`; empty for none."
+    return setting("metrics-address", ["METRICS_ADDRESS"], doc, default="", group=Group.OPERATION, ours=True)
+
+
+def device_plugin_dir() -> Any:
+    """Declare the setting `--device-plugin-dir`, for the plugin and for those who ask it over its sockets."""
+    doc = "Directory of the plugin's own sockets, which the kubelet must see under the same path."
+    return setting(
+        "device-plugin-dir",
+        ["DEVICE_PLUGIN_DIR"],
+        doc,
+        default="/var/lib/kubelet/device-plugins",
+        group=Group.KUBELET,
+        ours=True,
+        required=True,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationSettings:
     """What every program knows."""
@@ -29,14 +49,15 @@ class OperationSettings:
         group=Group.OPERATION,
         ours=True,
     )
-    metrics_address: str = setting(
-        "metrics-address",
-        ["METRICS_ADDRESS"],
-        "Address for /metrics, /healthz and /readyz, such as `:9400`; empty for none.",
+    no_color: str = setting(
+        "",
+        ["NO_COLOR"],
+        "Anything but empty: no colours on a terminal, as https://no-color.org describes it.",
         default="",
         group=Group.OPERATION,
         ours=True,
     )
+    metrics_address: str = metrics_address()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

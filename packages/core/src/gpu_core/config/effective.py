@@ -8,6 +8,7 @@ alone is the original's. Entries of `sharing` that share nothing are left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 from gpu_core.config.duration import Duration
@@ -53,6 +54,8 @@ def plain(value: Any) -> Any:
     """Return a layer's value as JSON knows values."""
     if isinstance(value, Duration):
         return str(value)
+    if isinstance(value, StrEnum):
+        return value.value
     if isinstance(value, Mapping):
         return {key: plain(inner) for key, inner in value.items()}
     return [plain(item) for item in value] if isinstance(value, tuple) else value

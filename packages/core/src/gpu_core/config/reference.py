@@ -145,7 +145,7 @@ def _options_table(options: Sequence[Option]) -> str:
         flags = ", ".join(f"`--{name}`" if len(name) > 1 else f"`-{name}`" for name in option.names)
         variables = ", ".join(f"`{name}`" for name in option.variables)
         key = f"`{dotted(option.key)}`" if option.key else ""
-        mark = " *" if option.ours else ""
+        mark = ("*" if not flags else " *") if option.ours else ""
         needed = "needed" if option.required and not option.default else _code(option.default)
         form = _words(option.words, option.form)
         lines.append(f"| {flags}{mark} | {variables} | {key} | {form} | {needed} | {option.doc} |")

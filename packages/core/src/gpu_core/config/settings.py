@@ -28,15 +28,7 @@ class PluginSettings(HardwareSettings):
         default="/var/lib/kubelet/device-plugins/kubelet.sock",
         group=Group.KUBELET,
     )
-    device_plugin_dir: str = setting(
-        "device-plugin-dir",
-        ["DEVICE_PLUGIN_DIR"],
-        "Directory of the plugin's own sockets, which the kubelet must see under the same path.",
-        default="/var/lib/kubelet/device-plugins",
-        group=Group.KUBELET,
-        ours=True,
-        required=True,
-    )
+    device_plugin_dir: str = common_settings.device_plugin_dir()
     cdi_feature_flags: tuple[str, ...] = setting(
         "cdi-feature-flags",
         ["CDI_FEATURE_FLAGS"],

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, assert_never, cast
 
 from gpu_core.config.common_settings import OperationSettings
 from gpu_core.config.words import LogFormat
+from gpu_core.runtime.log_text import block, is_block, plain
 from gpu_core.runtime.outlet import outlet_of
 
 # structlog imports rich where it is installed, and typer brings it along: 90 ms and 5 MiB for tracebacks that these
@@ -28,25 +29,30 @@ else:
     sys.modules["rich"] = _RICH
 
 if TYPE_CHECKING:
-    from structlog.typing import FilteringBoundLogger, Processor
+    from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
+
+_NOT_OURS = ("exc_info", "stack_info")
+"""What structlog makes texts of by itself."""
 
 
-def configure(*, json: bool, level: str = "info", stream: TextIO | None = None) -> None:
+def configure(*, json: bool, level: str = "info", stream: TextIO | None = None, colours: bool = True) -> None:
     """Send all logs of this process to `stream` (standard error, which nobody waits for), from `level` on.
 
-    With `json` each line is one JSON object; otherwise it is laid out for people, in colour on a terminal.
+    With `json` each line is one JSON object; otherwise it is laid out for people, on a terminal in colour unless
+    `colours` says no.
     """
     out = stream or sys.stderr
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _plain,
     ]
     last: list[Processor]
     if json:
         last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
     else:
-        last = [structlog.dev.ConsoleRenderer(colors=out.isatty(), pad_event_to=0)]
+        last = [_ForPeople(colours=colours and out.isatty())]
     structlog.configure(
         processors=[*shared, *last],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
@@ -69,8 +75,25 @@ def configure_by(settings: OperationSettings) -> None:
             as_json = False
         case _:
             assert_never(settings.log_format)
-    configure(json=as_json, level=settings.log_level.value)
+    configure(json=as_json, level=settings.log_level.value, colours=not settings.no_color)
     _hear_others()
+
+
+def _plain(_: WrappedLogger, __: str, fields: EventDict) -> EventDict:
+    """Make every field what it is in JSON, in text as well, where Python's own way to write it is no help."""
+    return {name: value if name in _NOT_OURS else plain(value) for name, value in fields.items()}
+
+
+class _ForPeople:
+    """Lays a line out for people, with what is large below it."""
+
+    def __init__(self, *, colours: bool) -> None:
+        self._line = structlog.dev.ConsoleRenderer(colors=colours, pad_event_to=0)
+
+    def __call__(self, logger: WrappedLogger, method: str, fields: EventDict) -> str:
+        large = [name for name, value in fields.items() if name not in ("event", *_NOT_OURS) and is_block(value)]
+        blocks = [block(fields.pop(name)) for name in large]
+        return "\n".join([self._line(logger, method, fields), *filter(None, blocks)])
 
 
 def _hear_others() -> None:
