@@ -113,7 +113,40 @@ def test_all_problems_of_file_variables_and_flags_come_in_one_go(tmp_path: Path)
         f"{file}:1:9: flags.migStrategy: 'both' is not allowed; use none, single or mixed",
         "flag --log-level: 'loud' is not allowed; use debug, info, warning or error",
     )
-    assert str(caught.value).startswith(f"The configuration in {file} cannot be used: 5 problems found.\n  {file}:1:40")
+    assert str(caught.value).startswith(
+        f"The configuration in {file}, the command line and the environment cannot be used: 5 problems found.\n"
+        f"  {file}:1:40"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "argv", "environ", "subject"),
+    [
+        pytest.param("", ["--mig-strategy=both"], {}, "The command line", id="a wrong word of a flag"),
+        pytest.param("", ["--log-level=loud"], {}, "The command line", id="one that no file knows"),
+        pytest.param("", ["--gds-enabled=maybe"], {}, "The command line", id="a flag that is no boolean"),
+        pytest.param("", [], {"MIG_STRATEGY": "both"}, "The environment", id="a variable"),
+        pytest.param("", [], {"LOG_LEVEL": "loud"}, "The environment", id="a variable that no file knows"),
+        pytest.param("flags: {migStrategy: both}", [], {}, "The configuration in FILE", id="the file"),
+        pytest.param(
+            "flags: {migStrategy: x}",
+            ["--mig-strategy=none"],
+            {"LOG_LEVEL": "x"},
+            "The environment",
+            id="no file whose mistake a flag has mended",
+        ),
+        pytest.param("flags: [", ["--gds-enabled=x"], {}, "The configuration in FILE and the command line", id="both"),
+    ],
+)
+def test_an_error_is_of_what_has_to_be_mended(
+    tmp_path: Path, text: str, argv: list[str], environ: dict[str, str], subject: str
+) -> None:
+    file = write(tmp_path, text)
+
+    with pytest.raises(ConfigError) as caught:
+        load(DEVICE_PLUGIN, [f"--config-file={file}", *argv], environ)
+
+    assert str(caught.value).partition(" cannot be used: ")[0] == subject.replace("FILE", file)
 
 
 def test_of_very_many_problems_the_first_are_told(tmp_path: Path) -> None:
@@ -144,13 +177,10 @@ def test_a_malformed_command_line_is_a_usage_error() -> None:
         load(DEVICE_PLUGIN, ["--quux"], {})
 
 
-def test_flags_behind_a_lost_word_are_told_and_refused_by_nobody(tmp_path: Path) -> None:
+def test_flags_behind_a_lost_word_are_refused_by_nobody(tmp_path: Path) -> None:
     loaded = load(DEVICE_PLUGIN, ["--config-strict", "--gds-enabled", "true", "--mig-strategy=single"], {})
 
     assert loaded.config.flags == Flags(gds_enabled=True)
-    assert [warning.partition(" behind")[0] for warning in loaded.warnings] == [
-        "true: is no flag, so --mig-strategy=single"
-    ]
 
 
 def test_a_named_pipe_is_refused_and_that_of_a_shell_is_read(tmp_path: Path) -> None:

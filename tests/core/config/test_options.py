@@ -10,7 +10,7 @@ import pytest
 
 from gpu_core.config.duration import Duration
 from gpu_core.config.environment import environment_layer
-from gpu_core.config.flags import flag_layer, read_flags, unread_arguments
+from gpu_core.config.flags import flag_layer, read_flags
 from gpu_core.config.layers import Layer, dotted
 from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY
 from gpu_core.errors import UsageError
@@ -96,25 +96,6 @@ def test_a_flag_of_one_letter_is_called_with_one_dash(argv: list[str], message: 
         read_flags(GFD_OPTIONS, argv)
 
     assert str(caught.value) == message
-
-
-@pytest.mark.parametrize(
-    ("argv", "expected"),
-    [
-        pytest.param(
-            ["--gds-enabled", "false", "--mig-strategy=single", "x", "-v", "-"],
-            (
-                "false: is no flag, so --mig-strategy=single, -v behind it counts for nothing; "
-                "a switch takes its value as in --switch=false"
-            ),
-            id="a value that stands apart from its switch",
-        ),
-        pytest.param(["extra", "words"], "", id="no flags behind"),
-        pytest.param(["--", "x", "--mig-strategy=single"], "", id="two dashes, which say so"),
-    ],
-)
-def test_warns_of_flags_that_count_for_nothing(argv: list[str], expected: str) -> None:
-    assert "".join(map(str, unread_arguments(read_flags(OPTIONS, argv)).warnings)) == expected
 
 
 @pytest.mark.parametrize(

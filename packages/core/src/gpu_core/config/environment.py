@@ -22,7 +22,7 @@ def environment_layer(options: Sequence[Option], environ: Mapping[str, str]) -> 
         try:
             value = from_variable(option, environ[variable])
         except ValueError as error:
-            problems.append(Problem(message=str(error), where=str(origin)))
+            problems.append(Problem(message=str(error), where=str(origin), source=origin.source))
             continue
         if value is not None:
             layer[option.path] = Given(value=value, origin=origin)

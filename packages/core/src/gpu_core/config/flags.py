@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gpu_core.config.layers import Given, KeyPath, Layer, Origin, Source
 from gpu_core.config.options import Option
-from gpu_core.config.problems import Problem, Problems, shortened
+from gpu_core.config.problems import Problem, Problems
 from gpu_core.config.shape import Form
 from gpu_core.config.texts import from_flag
 from gpu_core.errors import UsageError
@@ -79,20 +79,8 @@ def flag_layer(line: CommandLine) -> tuple[Layer, Problems]:
         try:
             layer[option.path] = Given(value=from_flag(option, list(texts)), origin=origin)
         except ValueError as error:
-            problems.append(Problem(message=str(error), where=str(origin)))
+            problems.append(Problem(message=str(error), where=str(origin), source=origin.source))
     return layer, Problems(tuple(problems))
-
-
-def unread_arguments(line: CommandLine) -> Problems:
-    """Warn of flags that count for nothing because they stand behind an argument that is no flag."""
-    flags = [argument for argument in line.rest[1:] if len(argument) > 1 and argument.startswith("-")]
-    if line.stopped or not flags:
-        return Problems()
-    message = (
-        f"is no flag, so {', '.join(map(shortened, flags))} behind it counts for nothing; "
-        "a switch takes its value as in --switch=false"
-    )
-    return Problems((Problem(message=message, where=shortened(line.rest[0]), fatal=False, harmless=True),))
 
 
 def dashed(name: str) -> str:

@@ -16,8 +16,8 @@ from gpu_core.config.custom import without_custom_resources
 from gpu_core.config.document import MAX_BYTES
 from gpu_core.config.effective import document
 from gpu_core.config.environment import environment_layer
-from gpu_core.config.flags import CommandLine, flag_layer, read_flags, unread_arguments
-from gpu_core.config.layers import DEFAULT_ORIGIN, Layer, Origin, key_path, union
+from gpu_core.config.flags import CommandLine, flag_layer, read_flags
+from gpu_core.config.layers import DEFAULT_ORIGIN, Layer, Origin, Source, key_path, union
 from gpu_core.config.model import Config
 from gpu_core.config.options import Program
 from gpu_core.config.parse import Parsed, parse_text
@@ -73,7 +73,7 @@ class Loaded(Generic[S]):
     def raise_refused(self) -> None:
         """Raise ConfigError for what this program refuses only after it has logged its configuration."""
         if self.refused:
-            raise config_error(self.refused, "")
+            raise config_error(self.refused, _file_of(self.layer, self.program))
 
     def reload(self) -> Loaded[S]:
         """Load again from the same command line and environment; raises as `load` does."""
@@ -94,7 +94,7 @@ def load_line(program: Program[S], line: CommandLine, environ: Mapping[str, str]
     from_flags, flag_problems = flag_layer(line)
     from_environment, environment_problems = environment_layer(program.options, environ)
     outside = union(from_environment, from_flags)
-    file = str(outside[_CONFIG_FILE].value) if program.reads_config and _CONFIG_FILE in outside else ""
+    file = _file_of(outside, program)
     parsed, digest = read_config_file(file) if file else (Parsed(), hashlib.sha256(b"").hexdigest())
     merged = union(parsed.layer, outside)
 
@@ -104,8 +104,8 @@ def load_line(program: Program[S], line: CommandLine, environ: Mapping[str, str]
         raise config_error(problems.errors, file)
     config = build_config(layer)
     settings = build_settings(layer, program.options, program.settings)
-    problems = problems + judge_config(config, layer, program) + judge_settings(settings, program) + ignored
-    problems = problems + judge_devices(config, parsed.positions) + unread_arguments(line)
+    problems = problems + judge_config(config, layer, program) + judge_settings(settings, program.options) + ignored
+    problems = problems + judge_devices(config, parsed.positions)
     if _STRICT in outside and outside[_STRICT].value:
         problems = problems.strict()
     if problems.errors:
@@ -121,6 +121,14 @@ def load_line(program: Program[S], line: CommandLine, environ: Mapping[str, str]
         environ=dict(environ),
         refused=problems.late,
     )
+
+
+def config_file(program: Program[Any], line: CommandLine, environ: Mapping[str, str]) -> str:
+    """Return the config file that a program would read, which nobody else needs to be right for; empty for none."""
+    options = tuple(option for option in program.options if option.path == _CONFIG_FILE)
+    texts = tuple((option, given) for option, given in line.texts if option in options)
+    layer = union(environment_layer(options, environ)[0], flag_layer(CommandLine(texts=texts))[0])
+    return _file_of(layer, program)
 
 
 def read_config_file(file: str) -> tuple[Parsed, str]:
@@ -140,9 +148,19 @@ def read_config_file(file: str) -> tuple[Parsed, str]:
 
 
 def config_error(errors: Sequence[Problem], file: str) -> ConfigError:
-    """Return one error that tells all problems."""
-    subject = f"The configuration in {file} cannot be used" if file else "The configuration cannot be used"
-    return ConfigError(f"{subject}: {len(errors)} problem{'s' if len(errors) > 1 else ''} found.", _shown(errors))
+    """Return one error that tells all problems, and that those must be mended which they are problems of."""
+    configuration = f"the configuration in {file}" if file else "the configuration"
+    parts = {Source.FILE: configuration, Source.FLAG: "the command line", Source.ENVIRONMENT: "the environment"}
+    found = {problem.source for problem in errors}
+    *first, last = (part for source, part in parts.items() if source in found)
+    subject = f"{', '.join(first)} and {last}" if first else last
+    count = f"{len(errors)} problem{'s' if len(errors) > 1 else ''} found."
+    return ConfigError(f"{subject[:1].upper()}{subject[1:]} cannot be used: {count}", _shown(errors))
+
+
+def _file_of(layer: Layer, program: Program[Any]) -> str:
+    """Return the config file that was named, empty without one."""
+    return str(layer[_CONFIG_FILE].value) if program.reads_config and _CONFIG_FILE in layer else ""
 
 
 def _shown(problems: Sequence[Problem]) -> tuple[str, ...]:

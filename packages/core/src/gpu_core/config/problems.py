@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
-from gpu_core.config.layers import Position
+from gpu_core.config.layers import Position, Source
 
 
 def shortened(text: str) -> str:
@@ -24,6 +24,7 @@ class Problem:
     """One fact about one place.
 
     `where` is what is talked about: the dotted path of a key, a flag or a variable; empty for the file as a whole.
+    `source` is where it has to be mended; what only follows from several values counts as the file's.
     `fatal` problems keep the configuration from being used, the others are warnings that --config-strict makes fatal.
     `harmless` ones are told and never become fatal. `late` ones are fatal only after the configuration was logged.
     """
@@ -31,6 +32,7 @@ class Problem:
     message: str
     where: str = ""
     position: Position | None = None
+    source: Source = Source.FILE
     fatal: bool = True
     harmless: bool = False
     late: bool = False

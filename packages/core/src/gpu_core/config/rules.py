@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpu_core.config.build import is_word
 from gpu_core.config.decode import Place
-from gpu_core.config.layers import DEFAULT_ORIGIN, KeyPath, Layer, Origin, Position, dotted, key_path
+from gpu_core.config.layers import DEFAULT_ORIGIN, KeyPath, Layer, Origin, Position, Source, dotted, key_path
 from gpu_core.config.model import Config
 from gpu_core.config.options import Option, Program
 from gpu_core.config.problems import Problem, Problems, shortened
@@ -47,9 +48,8 @@ def judge_words(layer: Layer, program: Program[Any], positions: Mapping[Place, P
             problems += _entry_words(given.value, member, path, positions, fatal=fatal)
         elif member.words is not None:
             allowed = program.discovery if path == _DISCOVERY else ()
-            where, position = _place(path, given.origin)
-            late = path in program.late
-            problems += _unknown(given.value, member.words, where, position, fatal=fatal, late=late, allowed=allowed)
+            place = replace(_place(path, given.origin), fatal=fatal, late=path in program.late)
+            problems += _unknown(given.value, member.words, place, allowed=allowed)
     return Problems(tuple(problems)) + judge_setting_words(layer, program.options)
 
 
@@ -61,7 +61,8 @@ def judge_setting_words(layer: Layer, options: Sequence[Option]) -> Problems:
             given = layer[option.path]
             words = (given.value,) if option.form is Form.WORD else given.value
             # Charts define variables with empty values; for a setting that means "not given".
-            problems += _unknown(tuple(filter(None, words)), option.words, str(given.origin), None, fatal=True)
+            place = Problem(message="", where=str(given.origin), source=given.origin.source)
+            problems += _unknown(tuple(filter(None, words)), option.words, place)
     return Problems(tuple(problems))
 
 
@@ -74,8 +75,8 @@ def judge_config(config: Config, layer: Layer, program: Program[Any], *, alone: 
     problems: list[Problem] = []
 
     def refuse(path: KeyPath, message: str, *, fatal: bool, harmless: bool = False) -> None:
-        where, position = _place(path, layer[path].origin if path in layer else DEFAULT_ORIGIN)
-        problems.append(Problem(message=message, where=where, position=position, fatal=fatal, harmless=harmless))
+        place = _place(path, layer[path].origin if path in layer else DEFAULT_ORIGIN)
+        problems.append(replace(place, message=message, fatal=fatal, harmless=harmless))
 
     if config.imex.channel_ids not in _VALID_CHANNELS:
         found = list(config.imex.channel_ids)
@@ -147,21 +148,26 @@ def judge_lists(config: Config, program: Program[Any], positions: Mapping[Place,
     return Problems(tuple(problems))
 
 
-def judge_settings(settings: object, program: Program[Any]) -> Problems:
+def judge_settings(settings: object, options: Sequence[Option]) -> Problems:
     """Find settings that must be given and are not."""
     return Problems(
         tuple(
-            Problem(message=f"is needed; give it a value, or set {option.variables[0]}", where=f"--{option.name}")
-            for option in program.options
+            Problem(
+                message=f"is needed; give it a value, or set {option.variables[0]}",
+                where=f"--{option.name}",
+                source=Source.FLAG,
+            )
+            for option in options
             if option.required and not getattr(settings, option.attribute)
         )
     )
 
 
-def _place(path: tuple[str | int, ...], origin: Origin) -> tuple[str, Position | None]:
+def _place(path: KeyPath, origin: Origin) -> Problem:
+    """Return a problem of a value that came from there, as yet without words."""
     if origin.position is None and origin.name:
-        return str(origin), None
-    return dotted(path), origin.position
+        return Problem(message="", where=str(origin), source=origin.source)
+    return Problem(message="", where=dotted(path), position=origin.position)
 
 
 def _entry_words(
@@ -175,19 +181,16 @@ def _entry_words(
     for index, entry in enumerate(entries):
         for member in section.members:
             if isinstance(member, Leaf) and member.words is not None and member.key.name in entry:
-                place = (*path, index, member.key.name)
-                word = entry[member.key.name]
-                yield from _unknown(word, member.words, dotted(place), positions.get(place), fatal=fatal)
+                inner = (*path, index, member.key.name)
+                place = Problem(message="", where=dotted(inner), position=positions.get(inner), fatal=fatal)
+                yield from _unknown(entry[member.key.name], member.words, place)
 
 
 def _unknown(
     value: str | tuple[str, ...],
     words: Words,
-    where: str,
-    position: Position | None,
+    place: Problem,
     *,
-    fatal: bool,
-    late: bool = False,
     allowed: tuple[str, ...] = (),
 ) -> Iterator[Problem]:
     choices = allowed or tuple(word.value for word in words)
@@ -195,4 +198,4 @@ def _unknown(
         if is_word(words, word) and word in choices:
             continue
         message = f"{shortened(word)!r} is not allowed; use {', '.join(choices[:-1])} or {choices[-1]}"
-        yield Problem(message=message, where=where, position=position, fatal=fatal, late=late)
+        yield replace(place, message=message)
