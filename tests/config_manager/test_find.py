@@ -73,6 +73,24 @@ def test_a_path_finds_the_same_program_as_its_name(children: Children) -> None:
     assert children.end() == ["hup\n"]
 
 
+@pytest.mark.parametrize(
+    ("program", "answering"),
+    [
+        ("nvidia-device-plugin", ["check-config", "-"]),
+        ("gpu-feature-discovery", ["--oneshot", "check-config", "-"]),
+        ("mps-control-daemon", ["--log-level", "debug", "check-config", "-"]),
+    ],
+)
+def test_a_real_program_that_only_answers_is_left_alone(tmp_path: Path, program: str, answering: list[str]) -> None:
+    command = [str(Path(sys.executable).parent / program), *answering]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        # A world in which there is no other program.
+        (tmp_path / str(process.pid)).symlink_to(PROC / str(process.pid))
+        assert signal_programs([program], signal.SIGHUP, proc=tmp_path) == Sent()
+        said, _ = process.communicate("version: v1\n")
+        assert (process.returncode, said.splitlines()[-1]) == (0, "standard input is valid.")
+
+
 def test_an_ended_process_is_not_found_even_before_anybody_waited_for_it(children: Children) -> None:
     child = children.start(NAME)
     assert child.stdin is not None

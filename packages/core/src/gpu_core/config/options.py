@@ -71,7 +71,8 @@ class Option:
 class Program(Generic[S_co]):
     """One program's command line: its names, its options and the dataclass of its own settings.
 
-    `sections` are the parts of the config file that the program obeys; wrong words elsewhere are warnings to it.
+    `subcommands` are the names of what it does besides its service; each answers and ends. `sections` are the parts of
+    the config file that the program obeys; wrong words elsewhere are warnings to it.
     `discovery` holds the words of deviceDiscoveryStrategy that it can follow. `advertises` tells that it works with
     the kubelet's resources. Wrong words under `late` paths are refused only after the configuration was logged, as the
     original does.
@@ -84,6 +85,7 @@ class Program(Generic[S_co]):
     options: tuple[Option, ...]
     settings: type[S_co]
     examples: tuple[tuple[str, str], ...]
+    subcommands: tuple[str, ...]
     sections: tuple[KeyPath, ...] = ()
     discovery: tuple[str, ...] = ()
     advertises: bool = False

@@ -62,6 +62,7 @@ DEVICE_PLUGIN: Program[PluginSettings] = Program(
         "devices",
         "health",
     ),
+    subcommands=("status", "doctor", "cdi", "simulated-nodes", "check-config"),
     discovery=("auto", "nvml", "tegra"),
     advertises=True,
     options=(
@@ -104,8 +105,8 @@ DEVICE_PLUGIN: Program[PluginSettings] = Program(
         ("Serve every GPU of the node", "nvidia-device-plugin"),
         ("Take the settings from a file", "nvidia-device-plugin --config-file=/etc/gpu/config.yaml"),
         (
-            "Look at eight simulated GPUs, without a kubelet",
-            "nvidia-device-plugin --simulated-node=a100x8 --kubelet-socket=",
+            "Serve eight simulated GPUs without a kubelet, on a socket in this directory",
+            "nvidia-device-plugin --simulated-node=a100x8 --kubelet-socket= --device-plugin-dir=.",
         ),
         ("Check a file and show where each value comes from", "nvidia-device-plugin check-config config.yaml"),
     ),
@@ -130,6 +131,7 @@ GPU_FEATURE_DISCOVERY: Program[GfdSettings] = Program(
         "resources",
         "devices",
     ),
+    subcommands=("topology", "simulated-nodes", "check-config"),
     discovery=("auto", "nvml", "tegra", "vfio"),
     late=_sections("flags.migStrategy"),
     options=(
@@ -156,6 +158,7 @@ GPU_FEATURE_DISCOVERY: Program[GfdSettings] = Program(
     examples=(
         ("Print the labels of this machine", "gfd --oneshot"),
         ("Print those of a simulated node", "gfd --oneshot --simulated-node=t4"),
+        ("Write them into a file", "gfd --oneshot --output-file=labels"),
         ("Write a feature file every five minutes", "gfd --use-node-feature-api=false --sleep-interval=5m"),
     ),
 )
@@ -177,6 +180,7 @@ MPS_CONTROL_DAEMON: Program[MpsSettings] = Program(
         "sharing",
         "devices",
     ),
+    subcommands=("mount-shm", "simulated-nodes", "check-config"),
     discovery=("auto", "nvml", "tegra", "vfio"),
     advertises=True,
     options=(
@@ -199,6 +203,7 @@ CONFIG_MANAGER: Program[ConfigManagerSettings] = Program(
     title="Config Manager",
     doc="Points the config file at the one that the node's label names, and signals the program that uses it.",
     settings=ConfigManagerSettings,
+    subcommands=("check-config",),
     options=for_settings(ConfigManagerSettings),
     examples=(
         (
