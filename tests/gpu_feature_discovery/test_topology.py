@@ -8,7 +8,7 @@ from core.devices.nodes import opened
 from core.labels.building import gpu, inventory
 from gpu_core.devices.model import Fault, LinkLevel, PairLink, UnreadableGpu
 from gpu_core.devices.simulated.files import load_node
-from gpu_feature_discovery.topology import draw
+from gpu_feature_discovery.topology import document, draw
 
 SELF = PairLink()
 NVLINK = PairLink(level=LinkLevel.SYSTEM, nvlinks=12)
@@ -84,3 +84,26 @@ def test_gpus_on_an_nvswitch_are_joined_each_with_each_and_the_legend_says_nothi
     rows = [line.split()[1 : 1 + size] for line in picture.splitlines()[1 : 1 + size]]
     assert rows == [["X" if a == b else word for b in range(size)] for a in range(size)]
     assert picture.partition("Links:\n")[2] == "  NV#   joined through NVSwitches by that many NVLinks of each\n"
+
+
+def test_programs_get_the_same() -> None:
+    unknown = PairLink(level=None)
+    found = inventory(
+        gpu(0, numa_node=1),
+        gpu(1, None, pci=None),
+        unreadable=(UnreadableGpu(index=2, fault=Fault(call="DeviceGetHandleByIndex", code="GPU_IS_LOST")),),
+    )
+    assert document(replace(found, links=((SELF, unknown), (NVLINK, SELF)))) == {
+        "gpus": [
+            {
+                "index": 0,
+                "uuid": found.gpus[0].uuid,
+                "product": "NVIDIA A100-SXM4-40GB",
+                "pciAddress": "0000:00:00.0",
+                "numaNode": 1,
+            },
+            {"index": 1, "uuid": found.gpus[1].uuid, "product": None, "pciAddress": None, "numaNode": None},
+        ],
+        "unreadable": [{"index": 2, "reason": "nvmlDeviceGetHandleByIndex failed with GPU_IS_LOST"}],
+        "links": [["X", "?"], ["NV12", "X"]],
+    }

@@ -14,6 +14,7 @@ EDGES = frozenset(
         "gpu_core.command.check_config",
         "gpu_core.command.help",
         "gpu_core.command.run",
+        "gpu_core.command.simulated_nodes",
         "gpu_core.command.subcommands",
         # core: what CDI looks for on the node
         "gpu_core.cdi.driver",

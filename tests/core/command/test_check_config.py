@@ -5,6 +5,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ import pytest
 
 from gpu_core.command import run_program
 from gpu_core.config.options import Program
-from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN, PROGRAMS
+from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON, PROGRAMS
 
 
 def test_checks_a_config_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,10 +109,12 @@ def test_one_replica_is_valid_and_comes_to_no_sharing(
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        pytest.param(["check-config"], "check-config needs FILE; see check-config --help", id="no file"),
+        pytest.param(["check-config"], "check-config needs FILE, --config-file or CONFIG_FILE; - is standard input.", id="no file"),
+        pytest.param(["check-config", "a", "--config-file=b"], "check-config takes one file: give FILE or --config-file, not both.", id="two files"),
+        pytest.param(["check-config", "a", "b"], "check-config does not take 'b'; see check-config --help", id="two arguments"),
         pytest.param(["check-config", "/absent"], "The config file /absent cannot be read: No such file or directory.", id="a missing file"),
         pytest.param(["check-config", "/"], "The config file / is a directory; name a file in it.", id="a directory"),
-        pytest.param(["check-config", "x", "--format=xml"], "The configuration cannot be used: 1 problem found.\n  flag --format: 'xml' is not allowed; use text or json", id="an unknown format"),
+        pytest.param(["check-config", "x", "--format=xml"], "The command line cannot be used: 1 problem found.\n  flag --format: 'xml' is not allowed; use text or json", id="an unknown format"),
     ],
 )  # fmt: skip
 def test_says_why_it_cannot_check(capsys: pytest.CaptureFixture[str], argv: Sequence[str], message: str) -> None:
@@ -136,3 +141,86 @@ def test_says_for_how_many_gpus_replicas_fit_into_a_list(
     assert run_program(DEVICE_PLUGIN, ["check-config", str(file)], {}, lambda _: 1) == code
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("warning", "error"))]
     assert lines == ([] if said is None else [said.format(file=file)])
+
+
+@pytest.mark.parametrize(
+    ("program", "argv", "environ"),
+    [
+        pytest.param(DEVICE_PLUGIN, ["check-config", "FILE"], {"CONFIG_FILE": "/absent"}, id="the argument wins over the variable"),
+        pytest.param(DEVICE_PLUGIN, ["check-config", "--config-file=FILE"], {"CONFIG_FILE": "/absent"}, id="the flag wins over the variable"),
+        pytest.param(DEVICE_PLUGIN, ["--config-file=FILE", "check-config"], {}, id="the flag before the name"),
+        pytest.param(DEVICE_PLUGIN, ["check-config"], {"CONFIG_FILE": "FILE"}, id="the variable"),
+        pytest.param(GPU_FEATURE_DISCOVERY, ["check-config"], {"GFD_CONFIG_FILE": "FILE", "CONFIG_FILE": "/absent"}, id="the variable that counts"),
+        pytest.param(MPS_CONTROL_DAEMON, ["check-config"], {"CONFIG_FILE": "FILE", "LOG_LEVEL": "loud"}, id="whatever else is wrong"),
+    ],
+)  # fmt: skip
+def test_checks_the_file_that_the_program_would_read(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    program: Program[Any],
+    argv: list[str],
+    environ: dict[str, str],
+) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("flags: {migStrateg: single}\n", encoding="utf-8")
+    argv = [word.replace("FILE", str(file)) for word in argv]
+    environ = {name: value.replace("FILE", str(file)) for name, value in environ.items()}
+
+    assert run_program(program, argv, environ, lambda _: 2) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        f"error: {file}:1:9: flags.migStrateg: unknown key; did you mean migStrategy?",
+        f"{file} is not valid.",
+    ]
+
+
+def test_config_manager_needs_the_name_of_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_program(CONFIG_MANAGER, ["check-config"], {"CONFIG_FILE": "/x"}, lambda _: 2) == 1
+    assert capsys.readouterr().err == "config-manager: check-config needs FILE; see check-config --help\n"
+
+
+STANDARD_INPUT = """
+import os, sys
+from gpu_core.command import run_program
+from gpu_core.config.programs import DEVICE_PLUGIN
+sys.exit(run_program(DEVICE_PLUGIN, ["check-config", "-"], {}, lambda loaded: 3))
+"""
+
+
+@pytest.mark.parametrize("redirection", ["| ", "< "])
+def test_a_dash_is_standard_input(tmp_path: Path, redirection: str) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("flags: {migStrateg: single}\n", encoding="utf-8")
+    line = f'cat {file} | "$0" "$@"' if redirection == "| " else f'"$0" "$@" <{file}'
+    command = ["/bin/sh", "-c", line, sys.executable, "-c", STANDARD_INPUT]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.splitlines() == [
+        "error: standard input:1:9: flags.migStrateg: unknown key; did you mean migStrategy?",
+        "standard input is not valid.",
+    ]
+
+
+def test_a_terminal_is_standard_input_too() -> None:
+    person, terminal = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", STANDARD_INPUT], stdin=terminal, stdout=subprocess.PIPE, text=True
+    ) as process:
+        os.close(terminal)
+        os.write(person, b"version: v1\n\x04")
+        assert process.stdout is not None
+        assert process.stdout.read().splitlines()[-1] == "standard input is valid."
+    os.close(person)
+
+
+def test_a_closed_standard_input_is_not_taken_for_an_empty_file() -> None:
+    command = ["/bin/sh", "-c", '"$0" "$@" <&-', sys.executable, "-c", STANDARD_INPUT]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (
+        1,
+        "",
+        "nvidia-device-plugin: Standard input is closed, so no config file can be read from it; open it, or name a file.\n",
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,6 +53,7 @@ def test_subcommands_are_described_in_full(capsys: pytest.CaptureFixture[str]) -
     commands = capsys.readouterr().out.partition("Commands:\n")[2].partition("\n\n")[0]
     assert " ".join(commands.split()) == (
         "probe Look at a device. "
+        "simulated-nodes List the simulated nodes that come along for --simulated- node. "
         "check-config Check a config file strictly and show every effective value with where it comes from."
     )
 
@@ -89,7 +91,18 @@ SCRIPT = """
 import os, sys
 from gpu_core.command import run_program
 from gpu_core.config.programs import DEVICE_PLUGIN
-sys.exit(run_program(DEVICE_PLUGIN, sys.argv[1:], os.environ, lambda loaded: 3))
+from gpu_core.command import Subcommand
+from dataclasses import dataclass
+from gpu_core.config.options import Group, setting
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    depth: int = setting("depth", [], "How deep.", default=1, group=Group.DEVICES)
+
+probe = Subcommand(name="probe", doc="Look.", run=lambda _: 2, arguments=("DEVICE",), settings=Settings)
+draw = Subcommand(name="draw", doc="Draw.", run=lambda _: 2, arguments=("all|some",))
+more = {"subcommands": [probe, draw], "name": "/bin/nvidia-device-plugin"}
+sys.exit(run_program(DEVICE_PLUGIN, sys.argv[1:], os.environ, lambda loaded: 3, **more))
 """
 
 
@@ -100,18 +113,41 @@ def run_script(*argv: str, **environ: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_completes_flags_words_and_subcommands_for_the_shell() -> None:
-    def completed(words: str) -> set[str]:
-        done = run_script(
-            _NVIDIA_DEVICE_PLUGIN_COMPLETE="complete_bash",
-            COMP_WORDS=f"nvidia-device-plugin {words}",
-            COMP_CWORD=str(len(words.split())),
-        )
-        assert done.returncode == 0
-        return set(done.stdout.split())
-
     assert completed("--mig-st") == {"--mig-strategy"}
     assert completed("--mig-strategy s") == {"single"}
     assert completed("check-c") == {"check-config"}
+
+
+def completed(words: str, **environ: str) -> set[str]:
+    """Return what bash is offered for the last of these words, or for a new one behind a blank."""
+    done = run_script(
+        _NVIDIA_DEVICE_PLUGIN_COMPLETE="complete_bash",
+        COMP_WORDS=f"nvidia-device-plugin {words}",
+        COMP_CWORD=str(len(words.split()) + words.endswith(" ")),
+        **environ,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        pytest.param("--simulated-node h", {"h100-mig", "h100x8", "h200x8"}, id="simulated nodes"),
+        pytest.param("--simulated-node = h", {"h100-mig", "h100x8", "h200x8"}, id="as bash takes --flag=value apart"),
+        pytest.param("--simulated-node=gb", {"gb10", "gb200x4"}, id="and as other shells leave it"),
+        pytest.param("--mig-strategy = ", {"none", "single", "mixed"}, id="every word of a flag"),
+        pytest.param("probe --simulated-node t", {"t4"}, id="simulated nodes behind a subcommand"),
+        pytest.param("probe --dep", {"--depth"}, id="a flag of a subcommand"),
+        pytest.param("probe --mig-st", {"--mig-strategy"}, id="a flag of the program behind a subcommand"),
+        pytest.param("probe gpu0 --config-f", {"--config-file"}, id="one behind an argument"),
+        pytest.param("draw ", {"all", "some"}, id="the words that a subcommand takes"),
+        pytest.param("draw s", {"some"}, id="one of them"),
+        pytest.param("--simulated-node ./", set(), id="files are left to the shell"),
+    ],
+)
+def test_completes_values(words: str, offered: set[str]) -> None:
+    assert completed(words) == offered
 
 
 def test_shows_the_script_for_completion() -> None:
@@ -119,6 +155,25 @@ def test_shows_the_script_for_completion() -> None:
     shown = run_script("--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
 
     assert "_NVIDIA_DEVICE_PLUGIN_COMPLETE" in shown.stdout
+
+
+def test_completion_that_cannot_be_installed_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / ".bash_completions").write_text("a file where a directory has to be")
+    done = run_script(
+        "--install-completion", "bash", HOME=str(tmp_path), _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1"
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"nvidia-device-plugin: Completion cannot be installed in {tmp_path}/.bash_completions: File exists. "
+        "--show-completion prints the script, to put where the shell finds it.\n"
+    )
+
+
+def test_an_argument_that_may_be_left_away_is_shown_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check-config", "--help") == 0
+    text = capsys.readouterr().out
+    assert text.startswith("Usage: nvidia-device-plugin check-config [OPTIONS] [FILE]\n")
+    assert "\nArguments:\n  FILE\n" in text
 
 
 def test_a_normal_start_does_not_import_typer() -> None:

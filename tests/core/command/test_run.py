@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import sys
 from collections.abc import Mapping, Sequence
@@ -63,11 +64,38 @@ def test_runs_the_program_with_what_it_was_told(started: Started) -> None:
     [
         pytest.param(["extra", "--gds-enabled"], id="an argument that is no subcommand"),
         pytest.param(["--", "probe"], id="the name of a subcommand behind two dashes"),
+        pytest.param(["--", "prob"], id="almost one behind two dashes"),
     ],
 )
-def test_ignores_other_arguments(started: Started, argv: Sequence[str]) -> None:
-    assert started.run(*argv) == 7
+def test_ignores_other_arguments_and_says_so_before_it_does_anything(
+    started: Started, capsys: pytest.CaptureFixture[str], argv: Sequence[str]
+) -> None:
+    def main(loaded: Loaded[Any]) -> int:
+        (line,) = capsys.readouterr().err.splitlines()
+        assert json.loads(line)["event"].startswith(f"'{argv[0].replace('--', argv[1])}' counts for nothing")
+        return started.main(loaded)
+
+    assert run_program(DEVICE_PLUGIN, argv, {}, main) == 7
     assert not started.loaded[0].config.flags.gds_enabled
+
+
+def test_what_is_ignored_is_told_also_where_nothing_can_be_loaded(
+    started: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert started.run("serve", environ={"CONFIG_FILE": "/absent"}) == 1
+    assert capsys.readouterr().err == (
+        "nvidia-device-plugin: 'serve' counts for nothing: it is no flag of nvidia-device-plugin and no command; "
+        "commands are probe, simulated-nodes, check-config and help.\n"
+        "nvidia-device-plugin: The config file /absent cannot be read: No such file or directory.\n"
+    )
+
+
+@pytest.mark.parametrize("word", ["prob", "porbe", "probes", "prove", "PROBE", "check-confg", "hepl"])
+def test_a_mistyped_subcommand_starts_nothing(started: Started, capsys: pytest.CaptureFixture[str], word: str) -> None:
+    assert started.run("--gds-enabled", word, environ={"CONFIG_FILE": "/absent"}) == 1
+    assert started.loaded == []
+    meant = {"check-confg": "check-config", "hepl": "help"}.get(word, "probe")
+    assert capsys.readouterr() == ("", f"nvidia-device-plugin: '{word}' is no command; did you mean {meant}?\n")
 
 
 def test_a_subcommand_takes_flags_of_its_own_and_of_the_program_on_all_sides(started: Started) -> None:
@@ -111,6 +139,14 @@ def test_a_wrong_command_line_ends_with_one_line(
 ) -> None:
     assert started.run(*argv) == 1
     assert capsys.readouterr().err == f"nvidia-device-plugin: {message}\n"
+
+
+def test_a_subcommand_needs_no_value_for_what_may_be_left_away(started: Started) -> None:
+    code = run_program(DEVICE_PLUGIN, ["look"], {}, started.main, subcommands=[
+        Subcommand(name="look", doc="Look.", run=started.probe, arguments=("[DEVICE]",))
+    ])  # fmt: skip
+
+    assert (code, started.invocations[0].arguments) == (5, ())
 
 
 def test_wrong_settings_of_a_subcommand_are_a_config_error(started: Started) -> None:

@@ -24,17 +24,20 @@ def ask(redirection: str, *argv: str, **environ: str) -> subprocess.CompletedPro
     line = f'"$0" "$@" {redirection}'
     return subprocess.run(
         ["/bin/sh", "-c", line, sys.executable, "-c", SCRIPT, *argv],
-        env={"PATH": "/usr/bin:/bin", **environ},
+        # Otherwise the shell is looked for among the processes that have started the tests.
+        env={"PATH": "/usr/bin:/bin", "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1", **environ},
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-@pytest.fixture(params=["--version", "--help", "check-config /dev/null"])
+@pytest.fixture(
+    params=["--version", "--help", "check-config /dev/null", "simulated-nodes", "--show-completion", "help"]
+)
 def question(request: pytest.FixtureRequest) -> list[str]:
     words: str = request.param
-    return words.split()
+    return [*words.split(), *(["bash"] if words == "--show-completion" else [])]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
@@ -54,7 +57,9 @@ def test_a_reader_that_left_is_no_error(question: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
 
-    done = subprocess.run([sys.executable, "-c", SCRIPT, *question], stdout=writer, stderr=subprocess.PIPE, check=False)
+    environ = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    command = [sys.executable, "-c", SCRIPT, *question]
+    done = subprocess.run(command, env=environ, stdout=writer, stderr=subprocess.PIPE, check=False)
     os.close(writer)
 
     assert (done.returncode, done.stderr) == (0, b"")

@@ -19,6 +19,14 @@ def main() -> None:
     from gpu_core.runtime.ending import leave
     from gpu_core.runtime.outlet import nobody_waits_for
 
+    name, *argv = sys.argv
     with nobody_waits_for("stderr"):
-        code = run_program(CONFIG_MANAGER, sys.argv[1:], os.environ, run, on_errand=release_signals)
+        code = run_program(
+            CONFIG_MANAGER,
+            argv,
+            os.environ,
+            run,
+            on_errand=release_signals,
+            name=name,
+        )
     leave(code)

@@ -26,9 +26,15 @@ def main() -> None:
     from gpu_core.runtime.ending import leave
     from gpu_core.runtime.outlet import nobody_waits_for
 
-    subcommands = [STATUS, DOCTOR, CDI]
+    name, *argv = sys.argv
     with nobody_waits_for("stderr"):
         code = run_program(
-            DEVICE_PLUGIN, sys.argv[1:], os.environ, run, subcommands=subcommands, on_errand=release_signals
+            DEVICE_PLUGIN,
+            argv,
+            os.environ,
+            run,
+            subcommands=[STATUS, DOCTOR, CDI],
+            on_errand=release_signals,
+            name=name,
         )
     leave(code)

@@ -13,21 +13,22 @@ from gpu_core.runtime.held_signals import hold_signals, release_signals
 def main() -> None:
     """Run the program named on the command line."""
     hold_signals()
-    from gpu_core.command import Subcommand, run_program
+    from gpu_core.command import run_program
     from gpu_core.config.programs import GPU_FEATURE_DISCOVERY
     from gpu_core.runtime.ending import leave
     from gpu_core.runtime.outlet import nobody_waits_for
     from gpu_feature_discovery.app import run
-    from gpu_feature_discovery.show_topology import show_topology
+    from gpu_feature_discovery.show_topology import TOPOLOGY
 
-    topology = Subcommand(
-        name="topology",
-        doc="Draw how the node's GPUs are linked and on which NUMA node each sits.",
-        run=show_topology,
-        examples=(("This machine", "topology"), ("A simulated node", "topology --simulated-node=v100x8-dgx1")),
-    )
+    name, *argv = sys.argv
     with nobody_waits_for("stderr"):
         code = run_program(
-            GPU_FEATURE_DISCOVERY, sys.argv[1:], os.environ, run, subcommands=[topology], on_errand=release_signals
+            GPU_FEATURE_DISCOVERY,
+            argv,
+            os.environ,
+            run,
+            subcommands=[TOPOLOGY],
+            on_errand=release_signals,
+            name=name,
         )
     leave(code)

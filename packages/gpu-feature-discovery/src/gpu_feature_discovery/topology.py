@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gpu_core.devices.link_words import legend, link_word
 from gpu_core.devices.model import Gpu, Inventory, PairLink
+
+Links = tuple[tuple[PairLink, ...], ...]
 
 
 def draw(inventory: Inventory) -> str:
@@ -11,8 +15,8 @@ def draw(inventory: Inventory) -> str:
     gpus = inventory.gpus
     if not gpus:
         return "This node has no GPUs.\n"
-    links = inventory.links or tuple(tuple(PairLink() for _ in gpus) for _ in gpus)
-    matrix = [["X" if a == b else link_word(link) for b, link in enumerate(row)] for a, row in enumerate(links)]
+    links = _links(inventory)
+    matrix = _matrix(links)
     header = ["", *(f"GPU{gpu.index}" for gpu in gpus), "NUMA", "PCI ADDRESS", "MODEL"]
     rows = [[f"GPU{gpu.index}", *matrix[place], *_facts(gpu)] for place, gpu in enumerate(gpus)]
     lines = _columns([header, *rows], centred=len(gpus))
@@ -22,10 +26,39 @@ def draw(inventory: Inventory) -> str:
     return "\n".join([*lines, *lost, "", *_numa(gpus), *(["", "Links:", *meanings] if meanings else [])]) + "\n"
 
 
+def document(inventory: Inventory) -> dict[str, Any]:
+    """Return the same for programs. `links[a][b]` is the way from the a-th to the b-th of `gpus`, in the same words."""
+    return {
+        "gpus": [
+            {
+                "index": gpu.index,
+                "uuid": gpu.uuid,
+                "product": gpu.name,
+                "pciAddress": _address(gpu),
+                "numaNode": gpu.numa_node,
+            }
+            for gpu in inventory.gpus
+        ],
+        "unreadable": [{"index": gpu.index, "reason": str(gpu.fault)} for gpu in inventory.unreadable],
+        "links": _matrix(_links(inventory)),
+    }
+
+
+def _links(inventory: Inventory) -> Links:
+    return inventory.links or tuple(tuple(PairLink() for _ in inventory.gpus) for _ in inventory.gpus)
+
+
+def _matrix(links: Links) -> list[list[str]]:
+    return [["X" if a == b else link_word(link) for b, link in enumerate(row)] for a, row in enumerate(links)]
+
+
 def _facts(gpu: Gpu) -> list[str]:
     numa = "-" if gpu.numa_node is None else str(gpu.numa_node)
-    address = gpu.pci.address if gpu.pci is not None else gpu.pci_bus_id or "-"
-    return [numa, address, gpu.name or "-"]
+    return [numa, _address(gpu) or "-", gpu.name or "-"]
+
+
+def _address(gpu: Gpu) -> str | None:
+    return gpu.pci.address if gpu.pci is not None else gpu.pci_bus_id
 
 
 def _columns(rows: list[list[str]], *, centred: int) -> list[str]:

@@ -20,7 +20,15 @@ def main() -> None:
     from mps_control_daemon.mount_shm import MOUNT_SHM
     from mps_control_daemon.serve import run
 
-    argv, errands = sys.argv[1:], [MOUNT_SHM]
+    name, *argv = sys.argv
     with nobody_waits_for("stderr"):
-        code = run_program(MPS_CONTROL_DAEMON, argv, os.environ, run, subcommands=errands, on_errand=release_signals)
+        code = run_program(
+            MPS_CONTROL_DAEMON,
+            argv,
+            os.environ,
+            run,
+            subcommands=[MOUNT_SHM],
+            on_errand=release_signals,
+            name=name,
+        )
     leave(code)

@@ -16,15 +16,18 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+from typer._completion_classes import BashComplete
 from typer.core import TyperCommand, TyperGroup
 
 from gpu_core.command.subcommands import Subcommand
 from gpu_core.command.tell import tell
 from gpu_core.config.effective import plain
 from gpu_core.config.flags import dashed
-from gpu_core.config.layers import key_path
+from gpu_core.config.layers import KeyPath, key_path
 from gpu_core.config.options import Option, Program
 from gpu_core.config.shape import Form
+from gpu_core.devices.simulated.files import describe_nodes
+from gpu_core.errors import UsageError
 
 _TYPES: dict[Form, Any] = {
     Form.TEXT: str,
@@ -41,6 +44,9 @@ _HOW_FLAGS_ARE_WRITTEN = (
 )
 _HOW_VALUES_ARE_FOUND = f"{_HOW_FLAGS_ARE_WRITTEN} The config file counts where neither is."
 _DISCOVERY = key_path("flags.deviceDiscoveryStrategy")
+_VALUES: dict[KeyPath, Callable[[], Sequence[tuple[str, str]]]] = {("--simulated-node",): describe_nodes}
+"""What a shell may offer for options that take more than what is offered."""
+
 _METAVARS = {Form.DURATION: "DURATION", Form.INTEGERS: "NUMBERS", Form.TEXTS: "LIST"}
 
 
@@ -54,12 +60,39 @@ def show_help(program: Program[Any], subcommands: Sequence[Subcommand], chosen: 
 
 
 def complete(program: Program[Any], subcommands: Sequence[Subcommand], words: Sequence[str], name: str) -> int:
-    """Answer a shell's question for completion, or or install or show its script."""
-    _command(program, subcommands)(list(words), prog_name=name)
-    return 0
+    """Answer a shell's question for completion, or install or show its script, and return the exit code.
+
+    Raises OutputError when the answer does not arrive, UsageError when the script cannot be installed.
+    """
+    BashComplete.get_completion_args = _words_without_equals  # type: ignore[assignment, method-assign]
+    text, code = io.StringIO(), 0
+    try:
+        with contextlib.redirect_stdout(text):
+            _command(program, subcommands, every_flag=True)(list(words), prog_name=name)
+    except SystemExit as end:
+        # typer ends the program where it is done.
+        code = end.code if isinstance(end.code, int) else 0
+    except OSError as error:
+        place = f" in {error.filename}" if error.filename else ""
+        raise UsageError(
+            f"Completion cannot be installed{place}: {error.strerror or error}. "
+            "--show-completion prints the script, to put where the shell finds it."
+        ) from error
+    tell(text.getvalue())
+    return code
 
 
-def _command(program: Program[Any], subcommands: Sequence[Subcommand]) -> Any:
+_words_of_bash = BashComplete.get_completion_args
+
+
+def _words_without_equals(bash: BashComplete) -> tuple[list[str], str]:
+    """Take `--flag=value` for `--flag value`: bash gives the parts of it, and typer would take `=` for the value."""
+    words, unfinished = _words_of_bash(bash)
+    return [word for word in words if word != "="], unfinished
+
+
+def _command(program: Program[Any], subcommands: Sequence[Subcommand], *, every_flag: bool = False) -> Any:
+    """Return what typer makes of a program. With `every_flag` its own flags are those of its subcommands too."""
     app = typer.Typer(
         help=f"{program.doc}\n\n{_HOW_VALUES_ARE_FOUND if program.reads_config else _HOW_FLAGS_ARE_WRITTEN}",
         epilog=_epilog(program),
@@ -80,7 +113,10 @@ def _command(program: Program[Any], subcommands: Sequence[Subcommand]) -> Any:
             short_help=subcommand.doc,
             epilog=_examples(subcommand.examples, prefix),
         )
-        describe(_signed(subcommand.options, arguments=subcommand.arguments))
+        # In a subcommand's help they would hide its own.
+        hidden = {name for option in subcommand.options for name in option.names}
+        more = [option for option in options if every_flag and not hidden.intersection(option.names)]
+        describe(_signed((*subcommand.options, *more), arguments=subcommand.arguments))
     return typer.main.get_command(app)
 
 
@@ -94,7 +130,8 @@ def _signed(options: Sequence[Option], *, arguments: Sequence[str] = (), version
         inspect.Parameter(
             f"argument_{position}",  # What people read, such as `generate|list`, is no Python name.
             inspect.Parameter.KEYWORD_ONLY,
-            annotation=Annotated[str, typer.Argument(metavar=name)],
+            annotation=Annotated[str, _argument(name)],
+            default=None if name.startswith("[") else inspect.Parameter.empty,
         )
         for position, name in enumerate(arguments)
     ]
@@ -119,6 +156,11 @@ def _signed(options: Sequence[Option], *, arguments: Sequence[str] = (), version
     return asked
 
 
+def _argument(name: str) -> Any:
+    choices = name.split("|") if "|" in name else []
+    return typer.Argument(metavar=name.strip("[]"), autocompletion=lambda: choices, show_default=False)
+
+
 def _declaration(option: Option) -> Any:
     names = [dashed(name) for name in option.names]
     default = default_text(option)
@@ -128,6 +170,7 @@ def _declaration(option: Option) -> Any:
         envvar=list(option.variables) or None,
         metavar=_METAVARS.get(option.form),
         show_default=False,
+        autocompletion=_VALUES.get(option.path),
         rich_help_panel=str(option.group),
     )
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
-from gpu_core.command.check_config import CHECK_CONFIG
+from gpu_core.command.check_config import check_config
+from gpu_core.command.simulated_nodes import SIMULATED_NODES
 from gpu_core.command.subcommands import Invocation, Subcommand
 from gpu_core.command.tell import tell
+from gpu_core.command.words import ignored_words, refuse_near_miss
 from gpu_core.config.flags import CommandLine, read_flags
 from gpu_core.config.load import Loaded, load_line
 from gpu_core.config.options import Program
@@ -17,6 +20,8 @@ from gpu_core.errors import Ending, SuiteError
 from gpu_core.runtime.build import build
 
 S = TypeVar("S")
+
+_HELP = "help"
 
 _INTERRUPTED = 130
 """What shells report of a program that SIGINT has ended: 128 and the signal's number."""
@@ -33,15 +38,26 @@ def run_program(
     *,
     subcommands: Sequence[Subcommand] = (),
     on_errand: Callable[[], object] = lambda: None,
+    name: str = "",
 ) -> int:
     """Do what a command line asks for and return the exit code.
 
     `argv` is without the program's name. `main` runs the program itself; a first argument that is the name of a
-    subcommand selects that instead, any other argument is ignored as the original ignores it. `check-config` is a
-    subcommand of every program; `on_errand` is called before that or anything else but the program itself is done.
+    subcommand selects that instead. One that almost is such a name is refused; any other argument is ignored, as the
+    original ignores it, with a warning. `check-config` is a subcommand of every program, `simulated-nodes` of those
+    that read hardware; `on_errand` is called before those or anything else but the program itself is done. `name` is
+    what the program was called as, with or without its directory, for completion.
     A SuiteError becomes one message on standard error, and any other exception what Python makes of it.
     """
-    call = _Call(program=program, argv=tuple(argv), environ=environ, subcommands=(*subcommands, CHECK_CONFIG))
+    shared = (SIMULATED_NODES, check_config(program)) if reads_hardware(program) else (check_config(program),)
+    called = PurePosixPath(name).name
+    call = _Call(
+        program=program,
+        name=called if called in program.commands else program.commands[0],
+        argv=tuple(argv),
+        environ=environ,
+        subcommands=(*subcommands, *shared),
+    )
     try:
         return _dispatch(call, main, on_errand)
     except Ending:
@@ -57,14 +73,25 @@ def run_program(
         return _MISTAKE
 
 
+def reads_hardware(program: Program[Any]) -> bool:
+    """Whether a program reads a node's GPUs, and so those of a simulated one."""
+    return program.option_for(("--simulated-node",)) is not None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Call:
     """One start of a program."""
 
     program: Program[Any]
+    name: str
     argv: tuple[str, ...]
     environ: Mapping[str, str]
     subcommands: tuple[Subcommand, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Every word that may stand first."""
+        return (*(subcommand.name for subcommand in self.subcommands), _HELP)
 
     def subcommand(self, name: str | None) -> Subcommand | None:
         return next((subcommand for subcommand in self.subcommands if subcommand.name == name), None)
@@ -78,15 +105,35 @@ def _dispatch(call: _Call, main: Callable[[Loaded[S]], int], on_errand: Callable
     line = read_flags(call.program.options, call.argv)
     first = line.rest[0] if line.rest and not line.stopped else None
     subcommand = call.subcommand(first)
-    if line.help or first == "help" or line.version or subcommand is not None:
+    if line.help or first == _HELP or line.version or subcommand is not None:
         on_errand()
-    if line.help or first == "help":
+    if line.help or first == _HELP:
         return _help(call, None)
     if line.version:
         return _version(call)
     if subcommand is not None:
         return _run_subcommand(call, line, subcommand)
-    return main(load_line(call.program, line, call.environ))
+    if first is not None:
+        refuse_near_miss(first, call.words)
+    return main(_load(call, line))
+
+
+def _load(call: _Call, line: CommandLine) -> Loaded[Any]:
+    """Load the program's configuration; what is ignored is told at once, before anything that takes its time."""
+    ignored = ignored_words(line, call.words, call.program.commands[0])
+    try:
+        loaded = load_line(call.program, line, call.environ)
+    except SuiteError:
+        # There will be no log to tell it in.
+        sys.stderr.writelines(f"{call.program.commands[0]}: {warning}\n" for warning in ignored)
+        raise
+    if ignored:
+        from gpu_core.runtime.logs import configure_by, get_logger  # noqa: PLC0415  It costs as much as a set of labels.
+
+        configure_by(loaded.settings)
+        for warning in ignored:
+            get_logger().warning(warning)
+    return loaded
 
 
 def _run_subcommand(call: _Call, before: CommandLine, subcommand: Subcommand) -> int:
@@ -118,7 +165,7 @@ def _run_subcommand(call: _Call, before: CommandLine, subcommand: Subcommand) ->
 def _completion_name(call: _Call) -> str | None:
     """Return under which name a shell asks for completion, if it does."""
     if call.argv and call.argv[0] in ("--show-completion", "--install-completion"):
-        return call.program.commands[0]
+        return call.name
     names = call.program.commands
     return next((name for name in names if f"_{name.upper().replace('-', '_')}_COMPLETE" in call.environ), None)
 

@@ -12,7 +12,7 @@ from gpu_core.config.flags import CommandLine, flag_layer
 from gpu_core.config.layers import union
 from gpu_core.config.load import Loaded, config_error, load_line
 from gpu_core.config.options import Option, Program, for_settings
-from gpu_core.config.rules import judge_setting_words
+from gpu_core.config.rules import judge_setting_words, judge_settings
 from gpu_core.errors import UsageError
 
 
@@ -50,14 +50,19 @@ class Invocation:
         problems = variable_problems + flag_problems + judge_setting_words(layer, options)
         if problems.errors:
             raise config_error(problems.errors, "")
-        return build_settings(layer, options, self.subcommand.settings)
+        settings = build_settings(layer, options, self.subcommand.settings)
+        missing = judge_settings(settings, options)
+        if missing.errors:
+            raise config_error(missing.errors, "")
+        return settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subcommand:
     """A subcommand of a program.
 
-    `arguments` names the positional arguments, each needed once. `settings` is a dataclass of `setting()` fields for
+    `arguments` names the positional arguments, each needed once; one in brackets, `[FILE]`, may be left away, and one
+    with bars, `generate|list`, is a choice of words. `settings` is a dataclass of `setting()` fields for
     flags of its own. `run` returns the exit code.
     """
 
@@ -75,8 +80,8 @@ class Subcommand:
 
     def checked_arguments(self, given: tuple[str, ...]) -> tuple[str, ...]:
         """Return the positional arguments, or raise UsageError when some are missing or too many."""
-        if len(given) < len(self.arguments):
-            missing = " and ".join(self.arguments[len(given) :])
+        missing = " and ".join(name for name in self.arguments[len(given) :] if not name.startswith("["))
+        if missing:
             raise UsageError(f"{self.name} needs {missing}; see {self.name} --help")
         if len(given) > len(self.arguments):
             raise UsageError(f"{self.name} does not take {given[len(self.arguments)]!r}; see {self.name} --help")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import select
 import stat
@@ -76,6 +77,15 @@ def read_given(path: Path, *, most: int, patience: float = 30.0) -> bytes:
         os.close(descriptor)
 
 
+def read_open(descriptor: int, *, most: int, patience: float = 30.0) -> bytes:
+    """Return the first `most` bytes of what is open already, as standard input is: anything that ends.
+
+    Whoever writes it has to be done within `patience` seconds, unless it is a terminal, where a person may take the
+    time and can break off. Raises OSError.
+    """
+    return _read_pipe(descriptor, most, math.inf if os.isatty(descriptor) else time.monotonic() + patience)
+
+
 def _check_regular(found: os.stat_result, path: Path | str) -> None:
     kind = stat.S_IFMT(found.st_mode)
     # config-manager points at it where a node shall have no config.
@@ -102,7 +112,7 @@ def _read_pipe(descriptor: int, most: int, deadline: float) -> bytes:
     data = b""
     while len(data) < most:
         left = deadline - time.monotonic()
-        if left <= 0 or not readable.poll(left * 1000):
+        if left <= 0 or not readable.poll(None if math.isinf(left) else left * 1000):
             raise TimeoutError(errno.ETIMEDOUT, "whoever writes into the pipe takes too long")
         part = os.read(descriptor, min(most - len(data), _CHUNK))
         if not part:
