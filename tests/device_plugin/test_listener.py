@@ -23,7 +23,7 @@ def test_the_kernel_says_why_a_socket_cannot_be_made(socket_dir: Path) -> None:
         plugin_listener(path, servicer).open()
     assert str(refused.value) == (
         f"The socket {path} cannot be made: No such file or directory. "
-        "Mount the kubelet's device plugin directory there, writable."
+        "Mount the kubelet's device plugin directory there, writable, or name another one with --device-plugin-dir."
     )
 
 

@@ -140,3 +140,29 @@ def test_a_gpu_that_never_answered_is_named_above_the_table() -> None:
         "  GPU 3 is not served, as it never answered in full: nvmlDeviceGetName did not return in time\n\n"
         "No device is served.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("argv", "environ"),
+    [
+        pytest.param(["--config-file=CONFIG"], {}, id="a file that is no YAML"),
+        pytest.param([], {"CONFIG_FILE": "/absent"}, id="a file that is not there"),
+        pytest.param(["--mig-strategy=both", "--fail-on-init-error=maybe"], {}, id="wrong flags"),
+        pytest.param([], {"MIG_STRATEGY": "", "LOG_LEVEL": "loud", "KUBE_API_BURST": "x"}, id="wrong variables"),
+    ],
+)
+def test_a_config_that_cannot_be_used_is_no_reason_to_say_nothing(
+    kubelet: Kubelet,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    argv: list[str],
+    environ: dict[str, str],
+) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text("flags: [", "utf-8")
+    words = [word.replace("CONFIG", str(config)) for word in argv]
+    with run_plugin(kubelet, "a100x4-pcie") as plugin, watched(plugin) as address:
+        kubelet.log.wait_for(Listed)
+        everything = environ | {"METRICS_ADDRESS": address}
+        code = run_program(DEVICE_PLUGIN, [*words, "status"], everything, lambda _: 3, subcommands=[STATUS])
+    assert (code, capsys.readouterr().out.count("healthy")) == (0, 4)

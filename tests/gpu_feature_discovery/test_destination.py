@@ -44,6 +44,23 @@ IN_A_POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
             id="the API wins over a file",
         ),
         pytest.param(["--node-name=a"], {}, LabelDestination.NODE_FEATURE, id="the API by default"),
+        pytest.param(["--oneshot", "-o", "x"], {}, LabelDestination.FILE, id="a person who names a file"),
+        pytest.param(["--oneshot"], {"GFD_OUTPUT_FILE": "/x"}, LabelDestination.FILE, id="a file named by variable"),
+        pytest.param(["-o", "x"], {}, LabelDestination.FILE, id="a file kept up to date outside a cluster"),
+        pytest.param(["--oneshot", "-o", ""], {}, LabelDestination.STDOUT, id="a person who names no file"),
+        pytest.param(
+            ["--oneshot", "-o", "x"],
+            IN_A_POD | {"NODE_NAME": "a"},
+            LabelDestination.NODE_FEATURE,
+            id="a pod that names a file beside the API",
+        ),
+        pytest.param(
+            ["--oneshot", "-o", "x", "--use-node-feature-api"],
+            {"NODE_NAME": "a"},
+            LabelDestination.NODE_FEATURE,
+            id="a person who asks for the API",
+        ),
+        pytest.param(["-o", "x", "--publish=stdout"], {}, LabelDestination.STDOUT, id="stdout in spite of a file"),
         pytest.param(["--use-node-feature-api=false"], {}, LabelDestination.FILE, id="a file without the API"),
         pytest.param(
             ["--use-node-feature-api=false", "--output-file="], {}, LabelDestination.STDOUT, id="an empty file name"

@@ -154,3 +154,46 @@ def test_sigterm_ends_the_program_while_the_api_server_is_silent(tmp_path: Path)
                 assert len(server.requests) == 1
             finally:
                 process.kill()
+
+
+def test_the_topology_is_json_where_that_is_asked_for() -> None:
+    done = gfd("topology", "--format=json", "--simulated-node=a100x4-pcie", GFD_FORMAT="yaml")
+    found = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [gpu["pciAddress"] for gpu in found["gpus"]] == [f"0000:{bus}:00.0" for bus in ("07", "0f", "17", "1f")]
+    assert found["links"][0] == ["X", "PHB", "NV12", "SYS"]
+
+
+def test_a_person_who_names_a_file_gets_the_labels_there_and_no_word(tmp_path: Path) -> None:
+    file = tmp_path / "labels"
+    printed = gfd("--oneshot", "--no-timestamp", "--simulated-node=t4").stdout
+    done = gfd("--oneshot", "--no-timestamp", "--simulated-node=t4", "-o", str(file))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert file.read_text("utf-8") == printed
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "message"),
+    [
+        pytest.param(
+            ">/dev/full", 1, "The answer cannot be written to standard output: No space left on device.", id="full"
+        ),
+        pytest.param(
+            ">&-",
+            1,
+            "Standard output is closed, so the answer cannot be written; open it, or redirect it.",
+            id="closed",
+        ),
+        pytest.param("| :", 0, "", id="left by its reader"),
+    ],
+)
+@pytest.mark.parametrize("question", ["--oneshot", "topology", "topology --format=json"])
+def test_an_output_that_takes_nothing_is_told_in_one_line(
+    question: str, redirection: str, code: int, message: str
+) -> None:
+    # The reader has left before the answer comes, which takes much longer.
+    line = f'{{ "$0" {question} --simulated-node=t4; echo "$?" >&3; }} {redirection}'
+    command = ["/bin/sh", "-c", f"exec 3>&1; {line}", GFD]
+    done = subprocess.run(command, env={}, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.stderr == (f"gpu-feature-discovery: {message}\n" if message else "")
+    assert done.stdout == f"{code}\n"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_core.command import Invocation, Subcommand, tell
+from gpu_core.config import common_settings
 from gpu_core.config.options import Group, setting
 from gpu_core.errors import KubeletError
 
@@ -22,7 +23,10 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusSettings:
-    """The flags of `status`."""
+    """The flags of `status`. Two are the plugin's own, so that a config that is wrong does not matter here."""
+
+    metrics_address: str = common_settings.metrics_address()
+    device_plugin_dir: str = common_settings.device_plugin_dir()
 
     format: Format = setting(
         "format", [], "Write a table for people or JSON for programs.", default=Format.TABLE, group=Group.OPERATION
@@ -41,8 +45,7 @@ def run(invocation: Invocation) -> int:
     from device_plugin.status_table import as_text, with_holders  # noqa: PLC0415  Only this subcommand needs them.
 
     own: StatusSettings = invocation.own_settings()
-    settings = invocation.load().settings
-    document, notes = _ask(settings.metrics_address, Path(settings.device_plugin_dir))
+    document, notes = _ask(own.metrics_address, Path(own.device_plugin_dir))
     held, reason = _holders(Path(own.pod_resources_socket))
     document, notes = with_holders(document, held), [*notes, *reason]
     if own.format is Format.JSON:

@@ -10,19 +10,25 @@ from gpu_core.config.words import LabelDestination
 from gpu_core.errors import UsageError
 
 _IN_A_CLUSTER = "KUBERNETES_SERVICE_HOST"
-_SAYS_WHERE = ("flags.gfd.outputFile", "flags.useNodeFeatureAPI", "--node-name")
+_SPEAKS_OF_THE_API = ("flags.useNodeFeatureAPI", "--node-name")
 
 
 def asked_by_person(loaded: Loaded[GfdSettings]) -> bool:
-    """Whether someone typed `gfd --oneshot` outside a cluster, without any of the original's ways to say where to."""
-    said = any(loaded.given(name) for name in _SAYS_WHERE)
-    return loaded.config.flags.gfd.oneshot and not said and not loaded.environ.get(_IN_A_CLUSTER)
+    """Whether someone typed `gfd --oneshot` outside a cluster, and said nothing of its API."""
+    return loaded.config.flags.gfd.oneshot and _is_about_this_machine(loaded)
+
+
+def _is_about_this_machine(loaded: Loaded[GfdSettings]) -> bool:
+    """Whether we are outside a cluster, and none of the original's ways to speak of its API was used."""
+    said = any(loaded.given(name) for name in _SPEAKS_OF_THE_API)
+    return not said and not loaded.environ.get(_IN_A_CLUSTER)
 
 
 def destination(loaded: Loaded[GfdSettings]) -> LabelDestination:
     """Return where the labels go, and check that what it needs is there. Raises UsageError naming the setting.
 
-    Without --publish this is the original's rule, but for a person, who gets the labels printed.
+    Without --publish this is the original's rule. But outside a cluster, where nobody asks for its API, a file that is
+    named gets the labels, and a person who names none sees them printed.
     """
     found = _chosen(loaded)
     for needed in (found, loaded.settings.publish_fallback):
@@ -34,9 +40,10 @@ def _chosen(loaded: Loaded[GfdSettings]) -> LabelDestination:
     if loaded.settings.publish is not None:
         return loaded.settings.publish
     flags = loaded.config.flags
-    if asked_by_person(loaded):
+    names_file = loaded.given("flags.gfd.outputFile")
+    if asked_by_person(loaded) and not names_file:
         return LabelDestination.STDOUT
-    if flags.use_node_feature_api:
+    if flags.use_node_feature_api and not (names_file and _is_about_this_machine(loaded)):
         return LabelDestination.NODE_FEATURE
     return LabelDestination.FILE if flags.gfd.output_file else LabelDestination.STDOUT
 

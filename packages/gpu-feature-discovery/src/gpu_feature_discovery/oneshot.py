@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+from gpu_core.command import tell
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
 from gpu_core.config.words import LabelDestination
@@ -17,6 +18,7 @@ from gpu_core.errors import HardwareError
 from gpu_core.labels import Labels
 from gpu_core.runtime.passing import clear_up
 from gpu_feature_discovery.destination import asked_by_person, destination
+from gpu_feature_discovery.formats import render
 from gpu_feature_discovery.hardware import NodeSource, node_source
 from gpu_feature_discovery.outputs.choose import CLUSTER_DESTINATIONS, Opener
 from gpu_feature_discovery.survey import describes_gpus, survey, survey_without_driver
@@ -57,6 +59,9 @@ def label_once(loaded: Loaded[GfdSettings]) -> int:
     output = opener.open(where, loaded)
     source = node_source(loaded, DriverThreads(), timestamp=int(time.time()), warn=log.warning)
     labels = _whole_labels(source, loaded, log.warning)
+    if where is LabelDestination.STDOUT:
+        tell(render(labels.values, loaded.settings.format))
+        return 0
     if where not in CLUSTER_DESTINATIONS:
         output.publish(labels.values)
         return 0

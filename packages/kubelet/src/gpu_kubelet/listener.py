@@ -150,7 +150,10 @@ def _why_not(path: Path, error: OSError | RuntimeError) -> str:
     if isinstance(error, FileNotFoundError) and path.parent.exists():
         return _removed(path)
     reason = (isinstance(error, OSError) and error.strerror) or error
-    return f"The socket {path} cannot be made: {reason}. Mount the kubelet's device plugin directory there, writable."
+    return (
+        f"The socket {path} cannot be made: {reason}. Mount the kubelet's device plugin directory there, writable, "
+        "or name another one with --device-plugin-dir."
+    )
 
 
 def _removed(path: Path) -> str:
