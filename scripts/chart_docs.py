@@ -1,4 +1,4 @@
-"""Generate the tables of the chart's values from the comments in values.yaml, or --check that they are up to date.
+"""Generate what repeats values.yaml, the tables of the values and the defaults for templates, or --check them.
 
 The comment directly above a key documents it; a line `# ---- Title ----` starts a section.
 """
@@ -17,17 +17,21 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-VALUES = ROOT / "charts/nvidia-device-plugin/values.yaml"
+CHART = ROOT / "charts/nvidia-device-plugin"
+VALUES = CHART / "values.yaml"
+SCHEMA = CHART / "values.schema.json"
+# What templates know of the defaults: Helm takes a default away wherever somebody gives null.
+DEFAULTS = CHART / "templates/_defaults.tpl"
 REFERENCE = ROOT / "docs/reference/chart-values.md"
 # What people see who have only the chart's package.
-README = ROOT / "charts/nvidia-device-plugin/README.md"
+README = CHART / "README.md"
 # Longer defaults are better read in the file itself.
 LONGEST_DEFAULT = 60
 
 README_HEAD = """# nvidia-device-plugin
 
 GPUs for Kubernetes: the device plugin, gpu-feature-discovery, the config manager and the MPS control daemon of
-k8s-gpu-suite. Values files of NVIDIA's chart of the same name work unchanged.
+k8s-gpu-suite. Values files of NVIDIA's chart of the same name work, with the image given on top.
 
     helm upgrade --install nvdp nvidia-device-plugin --namespace nvidia-device-plugin --create-namespace \\
       --set image.repository=registry.example/gpu/nvidia-device-plugin
@@ -40,10 +44,15 @@ HEAD = """# Values of the chart
 
 Generated from `charts/nvidia-device-plugin/values.yaml` by `make manifests`; edit the comments there.
 
-`null` means "not given": the config file decides, or the program's own default. Values under `devicePlugin`, `gfd`,
-`mps` and `configManager` win over those for all components. A value that does not exist, or a word that a value does
-not know, is refused by `values.schema.json` before anything is installed.
+`null` means "not given": the config file decides, or the program's own default; for a group of values, and where a
+value is needed, the default that stands here. Values under `devicePlugin`, `gfd`, `mps` and `configManager` win over
+those for all components. A value that does not exist, or a word that a value does not know, is refused by
+`values.schema.json` before anything is installed. What releases of NVIDIA's chart since 0.12 knew is accepted, and the
+notes after an installation name what has no effect any more.
 """
+
+
+Values = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +71,13 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, fail when a page is stale")
     check: bool = parser.parse_args().check
 
-    values = tuple(documented(VALUES.read_text()))
-    pages = {REFERENCE: page(HEAD, values), README: page(README_HEAD, values)}
+    text = VALUES.read_text()
+    values = tuple(documented(text))
+    pages = {
+        REFERENCE: page(HEAD, values),
+        README: page(README_HEAD, values),
+        DEFAULTS: defaults(yaml.safe_load(text), json.loads(SCHEMA.read_text())),
+    }
     if not check:
         for path, text in pages.items():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -120,6 +134,32 @@ def page(head: str, values: tuple[Value, ...]) -> str:
         ]
         lines.append("")
     return "\n".join(lines)
+
+
+def defaults(values: Values, schema: Values) -> str:
+    """Write templates that give the defaults, and which of them must stand in for null, as the schema has it."""
+    needed = json.dumps(list(not_null(schema, values)), indent=2)
+    return (
+        "{{/* Generated from values.yaml by `make manifests`. All defaults, as JSON. */}}\n"
+        f'{{{{- define "gpusuite.defaults" -}}}}\n{json.dumps(values, indent=2)}\n{{{{- end -}}}}\n\n'
+        "{{/* From values.schema.json: the values that templates cannot do without, groups first, as JSON. */}}\n"
+        f'{{{{- define "gpusuite.needed" -}}}}\n{needed}\n{{{{- end -}}}}\n'
+    )
+
+
+def not_null(schema: Values, values: Values, prefix: str = "") -> Iterator[str]:
+    """Yield the paths of groups, and of values that may not be null, a group before what is in it."""
+    for name, value in schema["properties"].items():
+        if "properties" in value:
+            yield f"{prefix}{name}"
+            yield from not_null(value, values[name], f"{prefix}{name}.")
+        elif name in values and not takes_null(value):
+            yield f"{prefix}{name}"
+
+
+def takes_null(schema: Values) -> bool:
+    """Whether null is a value: it is listed, or there is a schema elsewhere, all of which list it."""
+    return "$ref" in schema or "null" in schema.get("type", ()) or None in schema.get("enum", ())
 
 
 def shown(default: Any) -> str:

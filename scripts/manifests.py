@@ -26,6 +26,8 @@ RELEASE = "nvidia-device-plugin"
 HELM_LABELS = ("helm.sh/chart", "app.kubernetes.io/managed-by")
 
 Values = dict[str, Any]
+# There is no registry that everybody could pull from, so that whoever applies these names one.
+IMAGE: Values = {"image": {"repository": "registry.example/k8s-gpu-suite/nvidia-device-plugin"}}
 GFD_ONLY: Values = {"devicePlugin": {"enabled": False}, "gfd": {"enabled": True, "output": "nodeFeature"}}
 SHARING = """\
 version: v1
@@ -103,7 +105,9 @@ def main() -> int:
 
 def text(manifest: Manifest, helm: str) -> str:
     """Render one manifest."""
-    values: Values = {**manifest.values, "metrics": {"enabled": False}} if manifest.job else manifest.values
+    values: Values = {**IMAGE, **manifest.values}
+    if manifest.job:
+        values["metrics"] = {"enabled": False}
     rendered = subprocess.run(
         [helm, "template", RELEASE, CHART, "--namespace", NAMESPACE, "--values", "-"],
         input=json.dumps(values),
@@ -115,7 +119,10 @@ def text(manifest: Manifest, helm: str) -> str:
     if manifest.job:
         objects = [as_job(item) if item["kind"] == "DaemonSet" else item for item in objects]
     documents = "---\n".join(yaml.safe_dump(item, sort_keys=False, width=110) for item in objects)
-    return f"# {manifest.purpose}\n# Generated from charts/nvidia-device-plugin by `make manifests`.\n---\n{documents}"
+    return (
+        f"# {manifest.purpose}\n# Put your registry in the place of registry.example.\n"
+        f"# Generated from charts/nvidia-device-plugin by `make manifests`.\n---\n{documents}"
+    )
 
 
 def without_helm(item: Values) -> Values:

@@ -13,6 +13,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts/nvidia-device-plugin"
+# The only value without a default. Whoever tests it gives another one.
+REPOSITORY = "k8s-gpu-suite/nvidia-device-plugin"
 Values = dict[str, Any]
 
 
@@ -63,8 +65,20 @@ def _follow(value: Any, step: str) -> Any:
     return value.get(step, ABSENT) if isinstance(value, dict) else ABSENT
 
 
+def merged(base: Values, more: Values) -> Values:
+    """Give both, mappings merged."""
+    return {
+        **base,
+        **{
+            k: merged(base[k], v) if isinstance(v, dict) and isinstance(base.get(k), dict) else v
+            for k, v in more.items()
+        },
+    }
+
+
 def render(helm: Path, values: Values, *, release: str = "r", namespace: str = "gpu", chart: Path = CHART) -> Rendering:
-    """Run `helm template`; raises RefusedError with what Helm says."""
+    """Run `helm template`, with an image where `values` name none; raises RefusedError with what Helm says."""
+    values = merged({"image": {"repository": REPOSITORY}}, values)
     done = subprocess.run(
         [helm, "template", release, chart, "--namespace", namespace, "--values", "-"],
         input=json.dumps(values),

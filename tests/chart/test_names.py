@@ -149,9 +149,18 @@ SHA = "sha256:" + "0" * 64
             id="each by a digest of its own",
         ),
         pytest.param(
-            {"image": {"repository": "nvcr.io/nvidia/k8s-device-plugin"}},
-            {s: (f"k8s-gpu-suite/{image}:v0.1.0", "IfNotPresent") for s, image in IMAGES.items()},
-            id="the original's, from a copy of its values file, is none of ours",
+            {"image": {"repository": "nvidia-device-plugin", "tag": "dev"}},
+            {s: (f"{image}:dev", "IfNotPresent") for s, image in IMAGES.items()},
+            id="without a registry, as loaded into kind",
+        ),
+        pytest.param(
+            {"image": {"repository": "localhost:5001/our-k8s-device-plugin"}},
+            {
+                "": ("localhost:5001/our-k8s-device-plugin:v0.1.0", "IfNotPresent"),
+                "-gfd": ("localhost:5001/gpu-feature-discovery:v0.1.0", "IfNotPresent"),
+                "-mps": ("localhost:5001/mps-control-daemon:v0.1.0", "IfNotPresent"),
+            },
+            id="under a name that only ends like the original's",
         ),
     ],
 )
@@ -185,45 +194,3 @@ def test_everything_goes_into_the_namespace_that_is_named(rendered: Render) -> N
     assert {item["metadata"].get("namespace") for item in rendering.objects if item["kind"] not in cluster_wide} == {
         "elsewhere"
     }
-
-
-# Every value of the original's chart, at version 0.20.0, with its default.
-ORIGINAL_VALUES: Values = {
-    "config": {"name": "", "map": {}, "default": "", "fallbackStrategies": ["named", "single"]},
-    **dict.fromkeys(
-        ("compatWithCPUManager", "migStrategy", "failOnInitError", "deviceListStrategy", "deviceIDStrategy")
-    ),
-    **dict.fromkeys(("nvidiaDriverRoot", "gdrcopyEnabled", "gdsEnabled", "mofedEnabled", "deviceDiscoveryStrategy")),
-    **dict.fromkeys(("nameOverride", "fullnameOverride", "namespaceOverride"), ""),
-    "selectorLabelsOverride": {},
-    "allowDefaultNamespace": False,
-    "imagePullSecrets": [],
-    "image": {"repository": "nvcr.io/nvidia/k8s-device-plugin", "pullPolicy": "IfNotPresent", "tag": ""},
-    "updateStrategy": {"type": "RollingUpdate"},
-    **{key: {} for key in ("podAnnotations", "podSecurityContext", "securityContext", "resources", "nodeSelector")},
-    "affinity": {},
-    "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}],
-    "priorityClassName": "system-node-critical",
-    "runtimeClassName": None,
-    "devicePlugin": {"enabled": True, "enableHostNetwork": False},
-    "gfd": {
-        "enabled": True,
-        "nameOverride": "gpu-feature-discovery",
-        "namespaceOverride": "",
-        "noTimestamp": None,
-        "sleepInterval": None,
-        "securityContext": {"privileged": True},
-        "enableHostNetwork": False,
-    },
-    "nfd": {"nameOverride": "node-feature-discovery", "master": {"config": {"extraLabelNs": ["nvidia.com"]}}},
-    "mps": {"root": "/run/nvidia/mps", "enableHostPID": True, "enableHostNetwork": False},
-    "cdi": {"nvidiaHookPath": None, "featureFlags": None},
-}
-
-
-def test_a_values_file_of_the_original_installs(rendered: Render) -> None:
-    rendering = rendered(ORIGINAL_VALUES)
-    gfd = rendering.at("DaemonSet/r-nvidia-device-plugin-gfd: pod.containers[gpu-feature-discovery-ctr]")
-
-    assert len(rendering.kinds()["DaemonSet"]) == 3
-    assert gfd["securityContext"] == {"privileged": True}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from package_chart import depend_on_nfd
 
-from chart.rendering import CHART, Values, render
+from chart.rendering import ABSENT, CHART, Values, render
 
 
 def with_notes(directory: Path) -> Path:
@@ -44,22 +45,41 @@ def with_notes(directory: Path) -> Path:
         pytest.param(
             {"simulatedNode": "h100x8"}, ["simulated GPUs (h100x8)"], ["gpu.present"], id="that GPUs are simulated"
         ),
-        pytest.param({"gfd": {"enabled": True}}, ["WARNING", "set gfd.output=node"], [], id="that NFD is missing"),
-        pytest.param({"gfd": {"enabled": True, "output": "node"}}, [], ["WARNING"], id="or not needed"),
         pytest.param(
-            {"image": {"repository": "nvcr.io/nvidia/k8s-device-plugin"}},
-            ["WARNING", "nvcr.io/nvidia/k8s-device-plugin", "Until you do, k8s-gpu-suite/nvidia-device-plugin is used"],
+            {"gfd": {"enabled": True}, "nfd": {"enabled": False}},
+            ["WARNING", "set gfd.output=node"],
             [],
-            id="that the image is the original's",
+            id="that an NFD which is said to be there is missing",
         ),
         pytest.param(
-            {"image": {"repository": "mirror.corp/nvidia/k8s-device-plugin"}},
-            ["WARNING", "mirror.corp/nvidia/k8s-device-plugin"],
-            ["Until you do"],
-            id="or is called like it",
+            {"gfd": {"enabled": True}},
+            ["labels straight to the Nodes", "nvidia.com/gpu.present=true", "nfd.enabled=false"],
+            ["WARNING", "NOTE"],
+            id="that no NFD is needed",
         ),
         pytest.param(
-            {"gfd": {"namespaceOverride": "x"}}, ["WARNING: gfd.namespaceOverride"], [], id="a value without effect"
+            {"nodeSelector": {"feature.node.kubernetes.io/pci-10de.present": "true"}},
+            ["WARNING: nodeSelector asks for labels that only Node Feature Discovery sets", "nfd.enabled=false"],
+            [],
+            id="that pods wait for labels which nobody sets",
+        ),
+        pytest.param(
+            {"nodeSelector": {"feature.node.kubernetes.io/pci-10de.present": "true"}, "nfd": {"enabled": False}},
+            [],
+            ["WARNING"],
+            id="unless there is an NFD",
+        ),
+        pytest.param(
+            {"nfd": {"enabled": True, "worker": {"config": {}}, "gc": {"enable": True}}},
+            ["NOTE: these values have no effect here and can go: nfd.gc."],
+            [],
+            id="values of an NFD that is not packaged",
+        ),
+        pytest.param(
+            {"gfd": {"namespaceOverride": "x"}, "legacyDaemonsetAPI": False},
+            ["NOTE: these values have no effect here and can go: gfd.namespaceOverride."],
+            [],
+            id="a value without effect",
         ),
     ],
 )
@@ -87,9 +107,16 @@ def test_node_feature_discovery_can_be_packaged_inside(tools: Path, tmp_path: Pa
     def installed(values: Values) -> bool:
         return "Seen" in render(tools / helm, values, chart=chart).kinds()
 
+    def publishes(values: Values) -> Any:
+        """Give where labels go; ABSENT where that is left to the configs."""
+        container = "DaemonSet/r-nvidia-device-plugin-gfd: pod.containers[gpu-feature-discovery-ctr]"
+        return render(tools / helm, values, chart=chart).at(f"{container}.env[GFD_PUBLISH].value")
+
     assert not installed({})
     assert installed({"gfd": {"enabled": True}})
     assert not installed({"gfd": {"enabled": True}, "nfd": {"enabled": False}})
+    assert publishes({"gfd": {"enabled": True}}) is ABSENT
+    assert publishes({"gfd": {"enabled": True}, "nfd": {"enableNodeFeatureApi": True}}) == "nodefeature"
     assert inside.at("Seen/nfd: values.master.config.extraLabelNs") == ["nvidia.com"]
     assert inside.at("Seen/nfd: values.worker.x") == "y"
     assert inside.at("DaemonSet/r-nvidia-device-plugin: kind") == "DaemonSet"

@@ -178,7 +178,7 @@ def test_the_plugin_sees_only_the_host_paths_it_needs(rendered: Render, values: 
 def test_feature_discovery_sees_only_the_host_paths_it_needs(
     rendered: Render, values: Values, expected: Values
 ) -> None:
-    values = {**values, "gfd": {"enabled": True, **values.get("gfd", {})}}
+    values = {**values, "gfd": {"enabled": True, **values.get("gfd", {})}, "nfd": {"enabled": False}}
 
     assert volumes(rendered(values), GFD) == expected
 

@@ -116,7 +116,7 @@ def test_the_plugin_is_told_what_is_given(rendered: Render, values: Values, more
     ],
 )
 def test_feature_discovery_is_told_what_is_given(rendered: Render, values: Values, more: Values) -> None:
-    values = {**values, "gfd": {"enabled": True, **values.get("gfd", {})}}
+    values = {**values, "gfd": {"enabled": True, **values.get("gfd", {})}, "nfd": {"enabled": False}}
 
     assert environment(rendered(values), GFD) == {**GFD_ALWAYS, **more}
 

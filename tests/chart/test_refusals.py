@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from chart.conftest import Render
-from chart.rendering import CHART, RefusedError, Values, render
-from chart.test_names import ORIGINAL_VALUES
+from chart.rendering import Values
 
 TWO = {"a": "version: v1", "b": "version: v1"}
 
@@ -73,9 +69,29 @@ TWO = {"a": "version: v1", "b": "version: v1"}
             id="signals across pods",
         ),
         pytest.param(
-            {"nfd": {"enabled": True}},
-            ["holds no Node Feature Discovery", "make chart NFD=1"],
-            id="an NFD that is not packaged",
+            {"config": {"default": "mixed"}},
+            ["config.default is mixed, but there are no configs", "config.map", "config.name"],
+            id="a default without configs",
+        ),
+        pytest.param(
+            {"image": {"repository": ""}},
+            ["image.repository is not set", "make images", "image.repository=REGISTRY/nvidia-device-plugin"],
+            id="no image",
+        ),
+        pytest.param(
+            {"image": {"repository": "nvcr.io/nvidia/k8s-device-plugin", "tag": "v0.17.1"}},
+            ["image.repository names nvcr.io/nvidia/k8s-device-plugin", "Set image.repository=REGISTRY/nvidia-device"],
+            id="the original's image",
+        ),
+        pytest.param(
+            {"image": {"repository": "mirror.corp:5000/nvidia/k8s-device-plugin"}},
+            ["image.repository names mirror.corp:5000/nvidia/k8s-device-plugin"],
+            id="a mirror of the original's image",
+        ),
+        pytest.param(
+            {"gfd": {"enabled": True, "image": {"repository": "nvcr.io/nvidia/gpu-feature-discovery"}}},
+            ["gfd.image.repository names nvcr.io/nvidia/gpu-feature-discovery"],
+            id="the original's image of one component",
         ),
         pytest.param({"metrics": {"port": 70000}}, ["port"], id="a port that does not exist"),
         pytest.param(
@@ -83,23 +99,12 @@ TWO = {"a": "version: v1", "b": "version: v1"}
             ["hold a digest", "mps-control-daemon is needed as well", "mps.image.digest"],
             id="the digest of one image for all",
         ),
-        pytest.param({"probes": None}, ["The value probes is missing"], id="a group of values that is null"),
     ],
 )
 def test_contradictory_values(refusal: Callable[..., str], values: Values, words: list[str]) -> None:
     text = refusal(values)
 
     assert [word for word in words if word not in text] == []
-
-
-@pytest.mark.parametrize("helm", ["helm-3", "helm-4"])
-def test_values_of_a_release_of_the_originals(tools: Path, tmp_path: Path, helm: str) -> None:
-    """As `helm upgrade --reuse-values` has them, which puts them in the place of this chart's defaults."""
-    chart = shutil.copytree(CHART, tmp_path / CHART.name)
-    (chart / "values.yaml").write_text(json.dumps(ORIGINAL_VALUES))
-
-    with pytest.raises(RefusedError, match="--reset-then-reuse-values"):
-        render(tools / helm, {}, chart=chart)
 
 
 def test_the_default_namespace(refusal: Callable[..., str]) -> None:

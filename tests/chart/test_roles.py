@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chart.conftest import Render
-from chart.rendering import Rendering, Values
+from chart.rendering import Rendering, Values, merged
 
 
 def rights(rendering: Rendering) -> dict[str, list[str]]:
@@ -28,6 +28,7 @@ def rights(rendering: Rendering) -> dict[str, list[str]]:
 
 
 PLUGIN, GFD, MPS, CONFIG = "service-account", "gfd-service-account", "mps-service-account", "config-service-account"
+FINDER = "gfd-finder-service-account"
 READ_NODES = "get list watch nodes in the cluster"
 FEATURES = [
     "get list watch create update delete nodefeatures in gpu",
@@ -41,18 +42,23 @@ ONE_CONFIG = {"map": {"default": "version: v1"}}
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        pytest.param({}, {PLUGIN: [READ_NODES]}, id="the plugin's account reads nodes, as ever"),
+        pytest.param({}, {}, id="a plugin without a token needs no right"),
         pytest.param(
             {"gfd": {"enabled": True}},
-            {PLUGIN: [READ_NODES], GFD: sorted(FEATURES)},
+            {GFD: sorted(FEATURES)},
             id="feature discovery writes NodeFeatures in its own namespace",
         ),
         pytest.param(
             {"gfd": {"enabled": True, "output": "node"}},
-            {PLUGIN: [READ_NODES], GFD: LABEL_NODES},
+            {GFD: LABEL_NODES},
             id="or patches nodes, and removes its NodeFeature of before",
         ),
-        pytest.param({"gfd": {"enabled": True, "output": "file"}}, {PLUGIN: [READ_NODES]}, id="or needs no right"),
+        pytest.param(
+            {"gfd": {"enabled": True}, "nfd": {"enabled": None}, "runtimeClassName": "nvidia"},
+            {GFD: LABEL_NODES, FINDER: LABEL_NODES},
+            id="so does whoever finds the nodes",
+        ),
+        pytest.param({"gfd": {"enabled": True, "output": "file"}}, {}, id="or needs no right"),
         pytest.param(
             {"gfd": {"enabled": True}, "config": ONE_CONFIG},
             {PLUGIN: [READ_NODES], GFD: sorted([READ_NODES, *FEATURES]), MPS: [READ_NODES]},
@@ -60,7 +66,7 @@ ONE_CONFIG = {"map": {"default": "version: v1"}}
         ),
         pytest.param(
             {"gfd": {"enabled": True}, "config": ONE_CONFIG, "configManager": {"mode": "daemonset"}},
-            {PLUGIN: [READ_NODES], GFD: sorted(FEATURES), CONFIG: [READ_NODES]},
+            {GFD: sorted(FEATURES), CONFIG: [READ_NODES]},
             id="one of its own is alone in that",
         ),
         pytest.param(
@@ -70,7 +76,7 @@ ONE_CONFIG = {"map": {"default": "version: v1"}}
         ),
         pytest.param(
             {"config": ONE_CONFIG, "configManager": {"mode": "daemonset", "nodeEvents": True}},
-            {PLUGIN: [READ_NODES], CONFIG: ["create patch events in default", READ_NODES]},
+            {CONFIG: ["create patch events in default", READ_NODES]},
             id="a config manager reports about configs",
         ),
         pytest.param(
@@ -97,7 +103,14 @@ ONE_CONFIG = {"map": {"default": "version: v1"}}
     ],
 )
 def test_rights(rendered: Render, values: Values, expected: dict[str, list[str]]) -> None:
-    assert rights(rendered(values)) == expected
+    assert rights(rendered(merged({"nfd": {"enabled": False}}, values))) == expected
+
+
+def test_nobody_is_granted_what_no_pod_uses(rendered: Render) -> None:
+    """Neither a role nor a binding is left where no pod mounts a token."""
+    kinds = set(rendered({}).kinds())
+
+    assert {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"} & kinds == set()
 
 
 @pytest.mark.parametrize(

@@ -7,25 +7,15 @@ from typing import Any
 import pytest
 
 from chart.conftest import Render
-from chart.rendering import ABSENT, Values
+from chart.rendering import ABSENT, Values, merged
 
 SETS = {"devicePlugin": "", "gfd": "-gfd", "mps": "-mps", "configManager": "-config"}
 EVERYTHING: Values = {
     "gfd": {"enabled": True},
     "config": {"map": {"default": ""}},
     "configManager": {"mode": "daemonset"},
+    "nfd": {"enabled": False},
 }
-
-
-def merged(base: Values, more: Values) -> Values:
-    """Give both, mappings merged."""
-    return {
-        **base,
-        **{
-            k: merged(base[k], v) if isinstance(v, dict) and isinstance(base.get(k), dict) else v
-            for k, v in more.items()
-        },
-    }
 
 
 def of_each(rendered: Render, values: Values, path: str) -> dict[str, Any]:
@@ -130,7 +120,19 @@ ZONE = {
             id="a runtime class of the chart's own",
         ),
         pytest.param(
+            {"runtimeClassName": "nvidia", "gfd": {"runtimeClassName": "other"}},
+            "pod.runtimeClassName",
+            but("nvidia", gfd="other", configManager=ABSENT),
+            id="another runtime class for one",
+        ),
+        pytest.param(
             {"imagePullSecrets": [{"name": "s"}]}, "pod.imagePullSecrets", but([{"name": "s"}]), id="pull secrets"
+        ),
+        pytest.param(
+            {"imagePullSecrets": [{"name": "s"}], "gfd": {"imagePullSecrets": [{"name": "t"}, {"name": "s"}]}},
+            "pod.imagePullSecrets",
+            but([{"name": "s"}], gfd=[{"name": "s"}, {"name": "t"}]),
+            id="pull secrets add up",
         ),
         pytest.param(
             {"mps": {"enableHostNetwork": True}}, "pod.hostNetwork", but(ABSENT, mps=True), id="the host's network"
@@ -146,6 +148,12 @@ ZONE = {
             "pod.securityContext",
             but({"fsGroup": 1}),
             id="pod security context",
+        ),
+        pytest.param(
+            {"podSecurityContext": {"fsGroup": 1}, "gfd": {"podSecurityContext": {"fsGroup": 2}}},
+            "pod.securityContext",
+            but({"fsGroup": 1}, gfd={"fsGroup": 2}),
+            id="another one for one",
         ),
         pytest.param(
             {
@@ -217,6 +225,11 @@ def test_resources(rendered: Render, values: Values, expected: Values) -> None:
             {"devicePlugin": {"enabled": False}, "gfd": {"enabled": True}}, ["-gfd"], id="only feature discovery"
         ),
         pytest.param({"devicePlugin": {"enabled": False}, "mps": {"enabled": True}}, ["-mps"], id="only MPS"),
+        pytest.param(
+            {"gfd": {"enabled": True}, "runtimeClassName": "nvidia"},
+            ["", "-gfd", "-gfd-finder", "-mps"],
+            id="somebody who looks for GPUs where there is no runtime for them",
+        ),
         pytest.param({"mps": {"enabled": False}}, [""], id="the plugin without MPS"),
         pytest.param({"simulatedNode": "h100x8"}, [""], id="no MPS on simulated nodes"),
         pytest.param({"simulatedNode": "h100x8", "mps": {"enabled": True}}, ["", "-mps"], id="unless asked for"),

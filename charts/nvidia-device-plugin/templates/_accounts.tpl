@@ -7,6 +7,7 @@ Who may do what: service accounts of the installed components, and the API right
 {{- $installed := list -}}
 {{- if .Values.devicePlugin.enabled }}{{ $installed = append $installed "devicePlugin" }}{{ end -}}
 {{- if .Values.gfd.enabled }}{{ $installed = append $installed "gfd" }}{{ end -}}
+{{- if and .Values.gfd.enabled (eq (include "gpusuite.gfdNeedsFinder" .) "true") }}{{ $installed = append $installed "gfdFinder" }}{{ end -}}
 {{- if eq (include "gpusuite.mpsEnabled" .) "true" }}{{ $installed = append $installed "mps" }}{{ end -}}
 {{- if eq (include "gpusuite.configMode" .) "daemonset" }}{{ $installed = append $installed "configManager" }}{{ end -}}
 {{- dict "components" $installed | toJson -}}
@@ -28,21 +29,31 @@ Who may do what: service accounts of the installed components, and the API right
 {{- define "gpusuite.eventReporters" -}}
 {{- $root := . -}}
 {{- $reporters := list -}}
-{{- $mode := include "gpusuite.configMode" . -}}
 {{- range (include "gpusuite.installed" . | fromJson).components -}}
 {{- $gpus := and (eq . "devicePlugin") $root.Values.devicePlugin.nodeEvents -}}
-{{- $configs := and $root.Values.configManager.nodeEvents (or (eq $mode "sidecar") (eq . "configManager")) -}}
+{{- $configs := and $root.Values.configManager.nodeEvents (or (eq (include "gpusuite.hasSidecar" (list $root .)) "true") (eq . "configManager")) -}}
 {{- if or $gpus $configs }}{{ $reporters = append $reporters . }}{{ end -}}
 {{- end -}}
 {{- dict "components" $reporters | toJson -}}
 {{- end -}}
 
-{{/* The components that read their Node: the plugin always had the right, the others where a config manager runs. */}}
-{{- define "gpusuite.nodeReaders" -}}
-{{- $readers := list -}}
-{{- $mode := include "gpusuite.configMode" . -}}
+{{/* The components that write node labels. */}}
+{{- define "gpusuite.labellers" -}}
+{{- $labellers := list -}}
 {{- range (include "gpusuite.installed" . | fromJson).components -}}
-{{- if or (eq . "devicePlugin") (eq . "configManager") (eq $mode "sidecar") }}{{ $readers = append $readers . }}{{ end -}}
+{{- if hasPrefix "gfd" . }}{{ $labellers = append $labellers . }}{{ end -}}
+{{- end -}}
+{{- dict "components" $labellers | toJson -}}
+{{- end -}}
+
+{{/* The components that read their Node: those with a config manager, and the plugin where it reports about the Node. */}}
+{{- define "gpusuite.nodeReaders" -}}
+{{- $root := . -}}
+{{- $readers := list -}}
+{{- range (include "gpusuite.installed" . | fromJson).components -}}
+{{- $self := list $root . -}}
+{{- $reports := and (eq . "devicePlugin") (eq (include "gpusuite.usesApi" $self) "true") -}}
+{{- if or $reports (eq . "configManager") (eq (include "gpusuite.hasSidecar" $self) "true") }}{{ $readers = append $readers . }}{{ end -}}
 {{- end -}}
 {{- dict "components" $readers | toJson -}}
 {{- end -}}

@@ -85,6 +85,11 @@ kubelet wait for the config manager, which alone creates it.
 {{- end -}}
 {{- end -}}
 
+{{/* Whether a config manager runs beside the program: nobody chooses configs for those who only look for GPUs. */}}
+{{- define "gpusuite.hasSidecar" -}}
+{{- and (eq (include "gpusuite.configMode" (index . 0)) "sidecar") (not (has (index . 1) (list "gfdFinder" "configManager"))) -}}
+{{- end -}}
+
 {{/* Whether the pod's containers must see each other's processes. */}}
 {{- define "gpusuite.sharesProcesses" -}}
 {{- and (eq (include "gpusuite.configMode" .) "sidecar") .Values.configManager.sendSignal -}}

@@ -88,8 +88,8 @@ ConfigMap (which may hold anything), the value that overrides all configs, `conf
 {{- $_ := set $facts "volumeMounts" (eq "true" (include "gpusuite.hasWord" (list $strategies "volume-mounts"))) -}}
 {{- $_ := set $facts "cdi" (contains "cdi-" $strategies) -}}
 {{- end -}}
-{{- if $values.gfd.output -}}
-{{- $_ := set $facts "featureFile" (eq $values.gfd.output "file") -}}
+{{- with include "gpusuite.gfdOutput" . -}}
+{{- $_ := set $facts "featureFile" (eq . "file") -}}
 {{- end -}}
 {{- range $fact, $holds := $values.config.assume -}}
 {{- if kindIs "bool" $holds }}{{ $_ := set $facts $fact $holds }}{{ end -}}

@@ -32,6 +32,7 @@ overlap with the plugin's and cannot be changed in place. `offset` is added to `
 {{- $components := dict
   "devicePlugin" (dict "suffix" "" "image" "nvidia-device-plugin" "app" (include "gpusuite.name" $root) "offset" 0)
   "gfd" (dict "suffix" "gfd" "image" "gpu-feature-discovery" "app" ($root.Values.gfd.nameOverride | default "gpu-feature-discovery") "offset" 1)
+  "gfdFinder" (dict "suffix" "gfd-finder" "image" "gpu-feature-discovery" "app" (printf "%s-finder" ($root.Values.gfd.nameOverride | default "gpu-feature-discovery") | trunc 63 | trimSuffix "-") "offset" 1)
   "mps" (dict "suffix" "mps" "image" "mps-control-daemon" "app" "mps-control-daemon" "offset" 2)
   "configManager" (dict "suffix" "config" "image" "gpu-config-manager" "app" "gpu-config-manager" "offset" 3)
 -}}
@@ -105,24 +106,22 @@ app.kubernetes.io/instance: {{ $root.Release.Name }}
 {{- mergeOverwrite (dict) ((get $root.Values (index . 1)).podLabels | default dict) $labels $selector | toYaml -}}
 {{- end -}}
 
-{{/*
-The plugin's image without its tag. The original's own image, which a copy of its values file still names, is none of
-ours, so that it counts as not given: in its place, the program it holds would be killed for want of /healthz.
-*/}}
-{{- define "gpusuite.repository" -}}
-{{- ternary "k8s-gpu-suite/nvidia-device-plugin" .Values.image.repository (eq .Values.image.repository "nvcr.io/nvidia/k8s-device-plugin") -}}
-{{- end -}}
-
 {{/* What the image of a component is called. A digest among the values for all would name one image by another's. */}}
 {{- define "gpusuite.image" -}}
 {{- $root := index . 0 -}}
 {{- $own := (get $root.Values (index . 1)).image | default dict -}}
 {{- $name := (include "gpusuite.component" . | fromJson).image -}}
-{{- $repository := include "gpusuite.repository" $root -}}
-{{- if ne (index . 1) "devicePlugin" -}}
+{{- $repository := $own.repository | default $root.Values.image.repository -}}
+{{- if not $repository -}}
+{{- fail "\nimage.repository is not set, and there is no registry that everybody could pull these images from.\nBuild them with `make images`, push them, and set image.repository=REGISTRY/nvidia-device-plugin." -}}
+{{- end -}}
+{{- /* NVIDIA's image holds none of these programs: under our commands and probes it would be killed again and again. */ -}}
+{{- if or (regexMatch "(^|/)k8s-device-plugin(@.*)?$" $repository) (hasPrefix "nvcr.io/nvidia/gpu-feature-discovery" $repository) -}}
+{{- fail (printf "\n%s names %s, which is NVIDIA's image, or a mirror of it, and does not hold these programs.\nSet image.repository=REGISTRY/nvidia-device-plugin and image.tag to what `make images` has built and you have pushed." (ternary (printf "%s.image.repository" (index . 1)) "image.repository" (not (empty $own.repository))) $repository) -}}
+{{- end -}}
+{{- if and (ne (index . 1) "devicePlugin") (not $own.repository) -}}
 {{- $repository = regexReplaceAll "[^/]+$" $repository $name -}}
 {{- end -}}
-{{- $repository = $own.repository | default $repository -}}
 {{- $tag := $own.tag | default $root.Values.image.tag | default (printf "v%s" $root.Chart.AppVersion) -}}
 {{- $shared := printf "%s:%s" (ternary "" $root.Values.image.repository (not (empty $own.repository))) (ternary "" $root.Values.image.tag (not (empty $own.tag))) -}}
 {{- if and (ne (index . 1) "devicePlugin") (not $own.digest) (contains "@" $shared) -}}

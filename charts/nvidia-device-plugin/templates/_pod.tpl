@@ -42,9 +42,17 @@ annotations:
 {{/* Whether pods of the component talk to the API server, and so carry a token. */}}
 {{- define "gpusuite.usesApi" -}}
 {{- $root := index . 0 -}}
-{{- $labels := and (eq (index . 1) "gfd") (ne ($root.Values.gfd.output | default "") "file") -}}
+{{- $labels := and (hasPrefix "gfd" (index . 1)) (ne (include "gpusuite.gfdOutput" $root) "file") -}}
 {{- $reports := and (eq (index . 1) "devicePlugin") (or $root.Values.devicePlugin.nodeEvents $root.Values.devicePlugin.nodeCondition $root.Values.devicePlugin.removeTaint) -}}
 {{- or $labels (not (empty $reports)) (eq (index . 1) "configManager") (eq (include "gpusuite.configMode" $root) "sidecar") -}}
+{{- end -}}
+
+{{/* The RuntimeClass of the component's pods: those that read hardware have one, where it is named or created. */}}
+{{- define "gpusuite.runtimeClass" -}}
+{{- $values := (index . 0).Values -}}
+{{- $common := $values.runtimeClassName | default (ternary "nvidia" "" $values.runtimeClass.create) -}}
+{{- $common = ternary "" $common (or (eq (index . 1) "configManager") (not (empty $values.simulatedNode))) -}}
+{{- if ne (index . 1) "gfdFinder" }}{{ (get $values (index . 1)).runtimeClassName | default $common }}{{ end -}}
 {{- end -}}
 
 {{/* Scheduling and identity: everything of a pod's spec that is not containers and volumes. */}}
@@ -57,12 +65,10 @@ automountServiceAccountToken: {{ include "gpusuite.usesApi" . }}
 {{- with include "gpusuite.ownOrCommon" (list $own.priorityClassName $root.Values.priorityClassName) }}
 priorityClassName: {{ . }}
 {{- end }}
-{{- if and (ne $name "configManager") (not $root.Values.simulatedNode) }}
-{{- with $root.Values.runtimeClassName | default (ternary "nvidia" "" $root.Values.runtimeClass.create) }}
+{{- with include "gpusuite.runtimeClass" . }}
 runtimeClassName: {{ . }}
 {{- end }}
-{{- end }}
-{{- with $root.Values.imagePullSecrets }}
+{{- with concat ($root.Values.imagePullSecrets | default list) ($own.imagePullSecrets | default list) | uniq }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -70,22 +76,31 @@ imagePullSecrets:
 hostNetwork: true
 dnsPolicy: ClusterFirstWithHostNet
 {{- end }}
-{{- with $root.Values.podSecurityContext }}
+{{- with include "gpusuite.ownOrCommon" (list $own.podSecurityContext $root.Values.podSecurityContext) }}
 securityContext:
-  {{- toYaml . | nindent 2 }}
+  {{- . | nindent 2 }}
 {{- end }}
 {{- $selector := include "gpusuite.ownOrCommon" (list $own.nodeSelector $root.Values.nodeSelector) | fromYaml }}
 {{- if and (eq $name "mps") (not $root.Values.simulatedNode) }}
 {{- $_ := set $selector "nvidia.com/mps.capable" "true" }}
+{{- end }}
+{{- $everywhere := eq (include "gpusuite.everywhere" .) "true" }}
+{{- /* Whoever sets a label cannot wait for it. */}}
+{{- if $everywhere }}
+{{- $selector = set (omit $selector "nvidia.com/gpu.present") "kubernetes.io/os" "linux" }}
 {{- end }}
 {{- with $selector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- $affinity := ternary dict $root.Values.affinity (not (empty $root.Values.simulatedNode)) }}
-{{- with include "gpusuite.ownOrCommon" (list $own.affinity $affinity) }}
+{{- $affinity = include "gpusuite.ownOrCommon" (list $own.affinity $affinity) | fromYaml }}
+{{- /* The default one waits for labels as well. */}}
+{{- if and $everywhere (eq (toJson $affinity) (include "gpusuite.defaultAffinity" $root)) }}{{ $affinity = dict }}{{ end }}
+{{- if eq $name "gfdFinder" }}{{ $affinity = include "gpusuite.unfoundNodes" (list $affinity) | fromYaml }}{{ end }}
+{{- with $affinity }}
 affinity:
-  {{- . | nindent 2 }}
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with include "gpusuite.tolerations" . }}
 tolerations:
@@ -116,6 +131,7 @@ tolerations:
 {{- $builtin := dict
   "devicePlugin" (dict "requests" (dict "cpu" "10m" "memory" "96Mi") "limits" (dict "memory" "512Mi"))
   "gfd" (dict "requests" (dict "cpu" "10m" "memory" "96Mi") "limits" (dict "memory" "512Mi"))
+  "gfdFinder" (dict "requests" (dict "cpu" "10m" "memory" "96Mi") "limits" (dict "memory" "512Mi"))
   "mps" (dict "requests" (dict "cpu" "10m" "memory" "64Mi"))
   "configManager" (dict "requests" (dict "cpu" "5m" "memory" "64Mi") "limits" (dict "memory" "256Mi"))
 -}}

@@ -72,6 +72,10 @@ is, and for MIG; it is root for that, or to write into NFD's directory.
 {{- end -}}
 {{- end -}}
 
+{{- define "gpusuite.gfdFinderContext" -}}
+{{- include "gpusuite.nonRootContext" . -}}
+{{- end -}}
+
 {{- define "gpusuite.mpsContext" -}}
 {{- if .Values.mps.securityContext -}}
 {{- toYaml .Values.mps.securityContext -}}

@@ -1,0 +1,40 @@
+{{/*
+What the notes say about the values that were given.
+*/}}
+
+{{/*
+The given values without effect, joined by commas: those that only older releases of the original's charts knew, and those
+of NFD where it is not packaged. Each kind of word that is no longer obeyed is in the schema too, so that it is accepted.
+*/}}
+{{- define "gpusuite.withoutEffect" -}}
+{{- $found := list -}}
+{{- $old := list "legacyDaemonsetAPI" "node-feature-discovery" "devicePlugin.mode" -}}
+{{- range list "namespaceOverride" "fullnameOverride" "selectorLabelsOverride" "allowDefaultNamespace" "failOnInitError" "migStrategy" "nfd" -}}
+{{- $old = append $old (printf "gfd.%s" .) -}}
+{{- end -}}
+{{- range $old -}}
+{{- $value := $.Values -}}
+{{- range splitList "." . }}{{ $value = get $value . }}{{ end -}}
+{{- if $value }}{{ $found = append $found . }}{{ end -}}
+{{- end -}}
+{{- if not (hasKey .Subcharts "nfd") -}}
+{{- $defaults := (include "gpusuite.defaults" . | fromJson).nfd -}}
+{{- range $key, $value := omit .Values.nfd "enabled" "global" -}}
+{{- $obeyed := and (eq $key "enableNodeFeatureApi") (eq (include "gpusuite.nfdPresent" $) "true") -}}
+{{- if and $value (not $obeyed) (ne (toJson $value) (get $defaults $key | toJson)) }}{{ $found = append $found (printf "nfd.%s" $key) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- join ", " $found -}}
+{{- end -}}
+
+{{/* The values that place pods by labels of NFD, other than the default affinity, joined by commas. */}}
+{{- define "gpusuite.waitsForNfd" -}}
+{{- $found := list -}}
+{{- range $path := list "nodeSelector" "affinity" "devicePlugin.nodeSelector" "devicePlugin.affinity" "gfd.nodeSelector" "gfd.affinity" -}}
+{{- $value := $.Values -}}
+{{- range splitList "." $path }}{{ $value = get $value . }}{{ end -}}
+{{- $text := toJson $value -}}
+{{- if and (contains "feature.node.kubernetes.io/" $text) (ne $text (include "gpusuite.defaultAffinity" $)) }}{{ $found = append $found $path }}{{ end -}}
+{{- end -}}
+{{- join ", " $found -}}
+{{- end -}}
