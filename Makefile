@@ -115,7 +115,7 @@ manifests: .venv/.synced ## Generate charts/static and the table of the chart's 
 	$(BIN)/python scripts/manifests.py
 
 .PHONY: config-docs
-config-docs: .venv/.synced ## Generate the pages of the config file and the flags, and the JSON Schema
+config-docs: .venv/.synced ## Generate the pages of the config file, the flags and the XIDs, and the JSON Schema
 	$(BIN)/python scripts/config_docs.py
 
 .PHONY: images

@@ -1,4 +1,4 @@
-"""Write the reference pages and the JSON Schema of the config file, or with --check say whether they are up to date."""
+"""Write the generated reference pages and the config file's JSON Schema, or with --check say whether they are stale."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpu_core.config.reference import config_page, flags_page
 from gpu_core.config.schema import json_schema
+from gpu_core.resources.xid_reference import xids_page
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -34,6 +35,7 @@ def generated() -> dict[str, str]:
     return {
         "docs/reference/config.md": config_page(),
         "docs/reference/flags.md": flags_page(),
+        "docs/reference/xids.md": xids_page(),
         "docs/reference/config.schema.json": schema,
         "packages/core/src/gpu_core/config/schema.json": schema,
     }

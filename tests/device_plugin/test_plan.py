@@ -9,12 +9,13 @@ import pytest
 from device_plugin.plan import check_any_usable, health_rules
 from device_plugin.source import bound_functions, is_character_device
 from gpu_core.config.duration import Duration
-from gpu_core.config.model import Config, Health
+from gpu_core.config.health import Health
+from gpu_core.config.model import Config
 from gpu_core.config.words import DeviceListStrategy, RecoveryMode, only_cdi, uses_cdi
 from gpu_core.devices.model import Fault, Gpu, Inventory, Platform, UnreadableGpu
 from gpu_core.errors import HardwareError
 from gpu_core.resources.health import HealthRules
-from gpu_core.resources.xids import IGNORED_BY_DEFAULT, XidPolicy
+from gpu_core.resources.xids import IGNORED_BY_ORIGINAL, XidPolicy
 
 LOST = Fault(call="DeviceGetUUID", code="GPU_IS_LOST")
 
@@ -55,7 +56,7 @@ def test_health_rules_of_a_config_and_the_environment() -> None:
     health = Health(recovery=RecoveryMode.PROBE, recovery_quiet_time=Duration.of(seconds=7))
     rules, warnings = health_rules(Config(health=health), disable="79,x", enable=None)
     assert rules == HealthRules(
-        xids=XidPolicy(ignored=IGNORED_BY_DEFAULT | {79}), recovery=RecoveryMode.PROBE, quiet=7.0, checks=True
+        xids=XidPolicy(ignored=IGNORED_BY_ORIGINAL | {79}), recovery=RecoveryMode.PROBE, quiet=7.0, checks=True
     )
     assert len(warnings) == 1
 

@@ -12,10 +12,12 @@ from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gp
 from core.resources.nursing import FIRST, GONE, OFF, PARTED, TWO, WATCHED, WELL, book_of, rules, sick, watch_all, xid
 from gpu_core.devices.events import Answer, Watch, Watching
 from gpu_core.devices.model import Fault, Platform
+from gpu_core.resources import what_helps
 from gpu_core.resources.ailments import Ailment, Cause, DeviceHealth, Transition
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.health import Changed, HealthBook
 from gpu_core.resources.model import Device
+from gpu_core.resources.xid_catalogue import xid_advice
 
 NOT_FOUND = Watching(gpu=Watch.WATCHED, mig={"MIG-0-1": LOST})
 NOT_READ = node_of(
@@ -28,7 +30,11 @@ def test_what_cannot_be_read_is_sick_until_it_can_be() -> None:
     node = node_of(whole_gpu(0, faults=(LOST,)), whole_gpu(1))
     book, transitions = book_of(TWO).after_inventory(node, 1)
     reason = f"it cannot be read: {LOST}"
-    assert transitions == (Transition(uuid="GPU-0", healthy=False, cause=Cause.UNREADABLE, reason=reason, at=1),)
+    assert transitions == (
+        Transition(
+            uuid="GPU-0", healthy=False, cause=Cause.UNREADABLE, reason=reason, at=1, advice=what_helps.UNREADABLE
+        ),
+    )
     book, _ = book.after_probe("GPU-0", WELL, 1_000)
     assert sick(book, node) == ["GPU-0"]
     book, _ = book.after_inventory(TWO, 2_000)
@@ -48,7 +54,9 @@ def test_a_fact_that_cannot_be_read_for_a_while_takes_no_events_with_it() -> Non
 def test_what_nobody_watches_yet_is_unhealthy_and_nothing_is_announced() -> None:
     book, transitions = HealthBook(rules=rules(), started=0).after_inventory(TWO, 0)
     assert (sick(book, TWO), transitions) == (["GPU-0", "GPU-1"], ())
-    assert book.state(FIRST) == DeviceHealth(healthy=False, reason="its health events are not received yet", since=0)
+    assert book.state(FIRST) == DeviceHealth(
+        healthy=False, reason="its health events are not received yet", since=0, advice=what_helps.UNCHECKED
+    )
     book, transitions = book.after_watch("GPU-0", WATCHED, 1)
     assert (sick(book, TWO), transitions) == (["GPU-1"], ())
 
@@ -83,8 +91,8 @@ def test_a_gpu_that_is_served_whole_tells_of_the_harm_that_came_to_a_mig_device(
     book, _ = book_of(PARTED).after_watch("GPU-0", NOT_FOUND, 5)
     book, _ = book.after_event(xid(gi=7), 6)
     reason = "XID 79 (GPU has fallen off the bus) occurred on this MIG device"
-    assert book.state(FIRST) == DeviceHealth(healthy=False, reason=reason, since=6)
-    assert book.ailments(FIRST) == (Ailment(cause=Cause.XID, reason=reason, since=6),)
+    assert book.state(FIRST) == DeviceHealth(healthy=False, reason=reason, since=6, advice=xid_advice(79))
+    assert book.ailments(FIRST) == (Ailment(cause=Cause.XID, reason=reason, since=6, advice=xid_advice(79)),)
 
 
 def test_a_new_mig_device_is_unhealthy_until_it_is_watched() -> None:
@@ -181,7 +189,9 @@ def test_devices_of_platforms_without_checks_are_healthy(platform: Platform) -> 
 
 def test_a_device_is_not_healthy_before_its_node_was_read() -> None:
     stranger = Device(id="GPU-9", uuid="GPU-9", index="9", gpu=whole_gpu(9))
-    assert book_of(TWO).state(stranger) == DeviceHealth(healthy=False, reason="the driver does not know it", since=0)
+    assert book_of(TWO).state(stranger) == DeviceHealth(
+        healthy=False, reason="the driver does not know it", since=0, advice=what_helps.UNKNOWN
+    )
 
 
 def test_a_device_that_never_was_sick_is_healthy_since_the_start() -> None:

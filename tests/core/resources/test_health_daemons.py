@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.resources.nursing import OFF, TWO, WELL, book_of, rules, sick, xid
+from gpu_core.resources import what_helps
 from gpu_core.resources.ailments import Cause, Transition
 
 REASON = "its MPS control daemon cannot be used: it does not answer"
@@ -10,7 +11,9 @@ REASON = "its MPS control daemon cannot be used: it does not answer"
 
 def test_gpus_are_sick_as_long_as_their_daemon_fails_them() -> None:
     book, transitions = book_of(TWO).after_daemons({"GPU-1": REASON}, 1)
-    assert transitions == (Transition(uuid="GPU-1", healthy=False, cause=Cause.MPS, reason=REASON, at=1),)
+    assert transitions == (
+        Transition(uuid="GPU-1", healthy=False, cause=Cause.MPS, reason=REASON, at=1, advice=what_helps.UNSHAREABLE),
+    )
     assert sick(book, TWO) == ["GPU-1"]
     book, transitions = book.after_daemons({"GPU-1": "another one"}, 2)
     assert transitions == ()

@@ -9,6 +9,9 @@ from gpu_core.devices.events import DeviceEvent, EventKind
 from gpu_core.devices.model import Inventory
 from gpu_core.resources.ailments import Cause, DeviceHealth, Transition
 from gpu_core.resources.verdict import Verdict
+from gpu_core.resources.xid_catalogue import xid_advice
+
+HELP = xid_advice(79)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +61,9 @@ def test_shares_are_sick_together(node: Inventory, mig: str, event: DeviceEvent,
     ("event", "verdict"),
     [
         pytest.param(
-            xid(13), Verdict(reason="XID 13 (Graphics engine exception) is ignored"), id="that an XID is ignored"
+            xid(13),
+            Verdict(reason="XID 13 (Graphics engine exception) is ignored", advice=xid_advice(13)),
+            id="that an XID is ignored",
         ),
         pytest.param(
             DeviceEvent(kind=EventKind.SINGLE_BIT_ECC, gpu_uuid="GPU-0", data=1),
@@ -67,20 +72,27 @@ def test_shares_are_sick_together(node: Inventory, mig: str, event: DeviceEvent,
         ),
         pytest.param(
             xid(gpu="GPU-9"),
-            Verdict(reason="XID 79 (GPU has fallen off the bus) occurred on GPU-9, which is not managed here"),
+            Verdict(
+                reason="XID 79 (GPU has fallen off the bus) occurred on GPU-9, which is not managed here", advice=HELP
+            ),
             id="that a GPU is unknown",
         ),
         pytest.param(
             xid(gi=5),
             Verdict(
-                reason="XID 79 (GPU has fallen off the bus) occurred on an instance of GPU-0 that has no MIG device"
+                reason="XID 79 (GPU has fallen off the bus) occurred on an instance of GPU-0 that has no MIG device",
+                advice=HELP,
             ),
             id="that an instance is unknown",
         ),
         pytest.param(
             xid(gi=7),
-            Verdict(sick=("MIG-0-0",), reason="XID 79 (GPU has fallen off the bus) occurred on this MIG device"),
-            id="which device is sick",
+            Verdict(
+                unhealthy=("MIG-0-0",),
+                reason="XID 79 (GPU has fallen off the bus) occurred on this MIG device",
+                advice=HELP,
+            ),
+            id="which device is unhealthy",
         ),
     ],
 )
@@ -92,6 +104,24 @@ def test_a_change_is_told_once_with_reason_and_time() -> None:
     book, first = book_of(TWO).after_event(xid(), 5)
     book, second = book.after_event(xid(48), 6)
     reason = "XID 79 (GPU has fallen off the bus) occurred"
-    assert first == (Transition(uuid="GPU-0", healthy=False, cause=Cause.XID, reason=reason, at=5),)
+    assert first == (Transition(uuid="GPU-0", healthy=False, cause=Cause.XID, reason=reason, at=5, advice=HELP),)
     assert second == ()
-    assert book.state(FIRST) == DeviceHealth(healthy=False, reason=reason, since=5)
+    assert book.state(FIRST) == DeviceHealth(healthy=False, reason=reason, since=5, advice=HELP)
+
+
+def test_each_xid_of_an_unhealthy_gpu_is_kept_with_what_helps_against_it() -> None:
+    book, _ = book_of(TWO).after_event(xid(94), 5)
+    for moment, number in enumerate([79, 94, 79], start=6):
+        book, told = book.after_event(xid(number), moment)
+        assert told == ()
+    assert [(ailment.since, ailment.advice) for ailment in book.ailments(FIRST)] == [
+        (5, xid_advice(94)),
+        (6, xid_advice(79)),
+    ]
+
+
+def test_a_driver_that_reports_ever_new_xids_fills_no_memory() -> None:
+    book = book_of(TWO)
+    for number in range(1000, 1100):
+        book, _ = book.after_event(xid(number), number)
+    assert len(book.ailments(FIRST)) == 8

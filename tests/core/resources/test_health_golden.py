@@ -8,7 +8,7 @@ import pytest
 
 from core.resources.asking import config_of, sharing_of
 from core.resources.building import golden, recorded_node
-from gpu_core.config.model import Health
+from gpu_core.config.health import Health
 from gpu_core.config.words import RecoveryMode
 from gpu_core.devices.events import DeviceEvent, EventKind, Probe, Watch, Watching
 from gpu_core.devices.model import Fault, Inventory

@@ -6,12 +6,27 @@ from typing import Any
 
 import pytest
 
-from core.resources.building import LOST, whole_gpu
-from core.resources.nursing import FIRST, GONE, MUTE, PARTED, TWO, WATCHED, WELL, asks_for, book_of, sick, xid
+from core.resources.building import LOST, node_of, whole_gpu
+from core.resources.nursing import (
+    FIRST,
+    GONE,
+    MUTE,
+    OFF,
+    PARTED,
+    TWO,
+    WATCHED,
+    WELL,
+    asks_for,
+    book_of,
+    rules,
+    sick,
+    xid,
+)
 from gpu_core.config.words import RecoveryMode
 from gpu_core.devices.events import Answer, Probe, RecoveryAction, Watch, Watching
+from gpu_core.resources import what_helps
 from gpu_core.resources.ailments import Cause, DeviceHealth, Transition
-from gpu_core.resources.health import HealthBook
+from gpu_core.resources.health import ACTIONS_THAT_STOP, HealthBook
 from gpu_core.resources.model import Device
 
 
@@ -120,10 +135,51 @@ def test_a_gpu_that_cannot_be_watched_is_sick() -> None:
     book, _ = book_of(TWO).after_watch("GPU-1", Watching(gpu=LOST), 5)
     assert sick(book, TWO) == ["GPU-1"]
     assert book.state(Device(id="GPU-1", uuid="GPU-1", index="1", gpu=whole_gpu(1))) == DeviceHealth(
-        healthy=False, reason=f"its health events cannot be received: {LOST}", since=5
+        healthy=False, reason=f"its health events cannot be received: {LOST}", since=5, advice=what_helps.UNWATCHED
     )
 
 
 def test_a_gpu_without_events_is_healthy() -> None:
     book, _ = book_of(TWO).after_watch("GPU-1", Watching(gpu=Watch.UNSUPPORTED), 5)
     assert sick(book, TWO) == []
+
+
+def test_what_the_driver_asks_for_is_known_as_long_as_it_says_so() -> None:
+    book = book_of(TWO)
+    asked = []
+    for moment, probe in enumerate(
+        [WELL, asks_for(RecoveryAction.RESET), asks_for(RecoveryAction.DRAIN_P2P), GONE, MUTE]
+    ):
+        book, _ = book.after_probe("GPU-0", probe, moment)
+        asked.append(dict(book.recovery))
+    assert asked == [
+        {"GPU-0": RecoveryAction.NONE},
+        {"GPU-0": RecoveryAction.RESET},
+        {"GPU-0": RecoveryAction.DRAIN_P2P},
+        {},
+        {},
+    ]
+    assert book.after_probe("GPU-0", MUTE, 9)[0].recovery is book.recovery
+
+
+def test_what_the_driver_asked_for_a_gpu_that_left_is_forgotten() -> None:
+    book, _ = book_of(TWO).after_probe("GPU-0", asks_for(RecoveryAction.RESET), 1)
+    gone, _ = book.after_inventory(node_of(whole_gpu(1)), 2)
+    lost, _ = book.after_inventory(node_of(whole_gpu(0, faults=(LOST,)), whole_gpu(1)), 2)
+    off, _ = book.after_rules(rules(policy=OFF), 2)
+    assert [dict(each.recovery) for each in (book, gone, lost, off)] == [{"GPU-0": RecoveryAction.RESET}, {}, {}, {}]
+
+
+@pytest.mark.parametrize("action", sorted(ACTIONS_THAT_STOP))
+def test_a_recovery_that_the_driver_asks_for_comes_with_what_helps(action: RecoveryAction) -> None:
+    _, (change,) = book_of(TWO).after_probe("GPU-0", asks_for(action), 1)
+    assert (change.reason, change.advice) == (
+        f"the driver asks for recovery: {action}",
+        what_helps.after_asking(action),
+    )
+
+
+def test_every_recovery_action_has_its_own_words() -> None:
+    words = {what_helps.after_asking(action) for action in RecoveryAction}
+    # To restart the node is to restart the node, by either name.
+    assert len(words) == len(RecoveryAction) - 1

@@ -16,13 +16,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from core.resources.asking import config_of
 from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gpu
-from gpu_core.config.words import RecoveryMode
+from gpu_core.config.health import Health
+from gpu_core.config.words import RecoveryMode, XidDefaults
 from gpu_core.devices.events import DeviceEvent, EventKind, Probe, RecoveryAction, Watch, Watching
 from gpu_core.devices.model import Fault, Gpu, Inventory
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.health import HealthBook, HealthRules
 from gpu_core.resources.model import Device
-from gpu_core.resources.xids import XidPolicy
+from gpu_core.resources.xids import xid_policy
 
 QUIET = 4
 HISTORIES = int(os.environ.get("HEALTH_HISTORIES", "150"))
@@ -31,6 +32,8 @@ PROBES = st.one_of(
     st.sampled_from([Probe(fault=None, recovery=action) for action in [*GOOD, *RecoveryAction]]),
     st.just(Probe(fault=LOST, recovery=None)),
 )
+XIDS = [13, 94, 109, 154, 4711]
+HARMLESS = {XidDefaults.ORIGINAL: {13, 109}, XidDefaults.CATALOGUE: {13, 94, 154}}
 STOPPING = {
     RecoveryAction.RESET,
     RecoveryAction.REBOOT,
@@ -66,8 +69,9 @@ def nodes(draw: st.DrawFn) -> Inventory:
 class Model:
     """The rules of health said once more, plainly: what is wrong with whom, and since when all is quiet."""
 
-    def __init__(self, mode: RecoveryMode) -> None:
+    def __init__(self, mode: RecoveryMode, policy: XidDefaults) -> None:
         self.mode = mode
+        self.policy = policy
         self.checks = True
         self.node = node_of()
         self.wrong: dict[str, set[str]] = defaultdict(set)
@@ -110,7 +114,7 @@ class Model:
         return [gpu.uuid] + [mig.uuid for mig in gpu.mig_devices]
 
     def event(self, event: DeviceEvent) -> None:
-        if not self.checks or event.kind is not EventKind.XID or event.data == 13:
+        if not self.checks or event.kind is not EventKind.XID or event.data in HARMLESS[self.policy]:
             return
         for gpu in self.node.gpus:
             if event.gpu_uuid not in (None, gpu.uuid):
@@ -175,17 +179,18 @@ class Model:
 
 
 class Histories(RuleBasedStateMachine):
-    @initialize(node=nodes(), mode=st.sampled_from(RecoveryMode))
-    def start(self, node: Inventory, mode: RecoveryMode) -> None:
+    @initialize(node=nodes(), mode=st.sampled_from(RecoveryMode), policy=st.sampled_from(XidDefaults))
+    def start(self, node: Inventory, mode: RecoveryMode, policy: XidDefaults) -> None:
         self.now = 0
         self.mode = mode
-        self.model = Model(mode)
+        self.model = Model(mode, policy)
         self.model.read(node)
         self.advertise()
         self.book, _ = HealthBook(rules=self.rules_now(checks=True), started=0).after_inventory(node, 0)
 
     def rules_now(self, *, checks: bool) -> HealthRules:
-        return HealthRules(xids=XidPolicy(), recovery=self.mode, quiet=QUIET, checks=checks)
+        policy, _ = xid_policy(Health(xid_policy=self.model.policy), disable=None, enable=None)
+        return HealthRules(xids=policy, recovery=self.mode, quiet=QUIET, checks=checks)
 
     def uuid(self, number: int) -> str:
         gpus = self.model.node.gpus
@@ -199,7 +204,7 @@ class Histories(RuleBasedStateMachine):
         number=st.one_of(st.none(), st.integers(0, 1)),
         stranger=st.integers(0, 9).map(lambda chance: chance == 0),
         kind=st.sampled_from([EventKind.XID] * 4 + [EventKind.DOUBLE_BIT_ECC]),
-        xid=st.sampled_from([79, 79, 79, 13]),
+        xid=st.sampled_from([79, 79, 79, *XIDS]),
         gi=st.one_of(st.none(), st.integers(1, 3)),
         ci=st.one_of(st.none(), st.integers(0, 1)),
     )
@@ -245,8 +250,9 @@ class Histories(RuleBasedStateMachine):
         self.book, _ = self.book.after_inventory(node, self.now)
 
     @precondition(lambda self: self.now % 5 == 0)
-    @rule(checks=st.booleans())
-    def reload(self, *, checks: bool) -> None:
+    @rule(checks=st.booleans(), policy=st.sampled_from(XidDefaults))
+    def reload(self, *, checks: bool, policy: XidDefaults) -> None:
+        self.model.policy = policy
         self.model.switch(checks=checks)
         self.book, _ = self.book.after_rules(self.rules_now(checks=checks), self.now)
 

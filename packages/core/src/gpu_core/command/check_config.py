@@ -18,6 +18,7 @@ from gpu_core.config.load import config_file, read_config_file
 from gpu_core.config.options import Group, Program, setting
 from gpu_core.config.parse import Parsed, parse_text
 from gpu_core.errors import ConfigError, UsageError
+from gpu_core.resources.xids import XidPolicy, policy_text
 from gpu_core.runtime.files import read_open
 
 _STANDARD_INPUT = "-"
@@ -89,6 +90,7 @@ def as_text(report: Report, file: str) -> str:
             f"{dotted(value.path):{width}}  {json.dumps(value.value, ensure_ascii=False)}  ({value.origin})"
             for value in report.values
         ]
+        lines += [] if report.xids is None else [policy_text(report.xids)]
     lines.append(f"{file} is {'valid' if report.usable else 'not valid'}.")
     return "\n".join(lines) + "\n"
 
@@ -103,8 +105,19 @@ def as_json(report: Report, file: str) -> str:
         "values": {dotted(value.path): {"value": value.value, "origin": str(value.origin)} for value in report.values}
         if report.usable
         else {},
+        "xids": None if report.xids is None else _xids(report.xids),
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _xids(policy: XidPolicy) -> dict[str, Any]:
+    return {
+        "text": policy_text(policy),
+        "ignored": sorted(policy.ignored),
+        "ignoredAll": policy.ignored_all,
+        "always": sorted(policy.always),
+        "alwaysAll": policy.always_all,
+    }
 
 
 def _problems(problems: Sequence[Any]) -> list[dict[str, Any]]:

@@ -11,12 +11,15 @@ from gpu_core.config.custom import without_custom_resources
 from gpu_core.config.effective import plain, without_unshared
 from gpu_core.config.environment import environment_layer
 from gpu_core.config.flags import CommandLine, flag_layer
-from gpu_core.config.layers import DEFAULT_ORIGIN, KeyPath, Layer, Origin, below, union
+from gpu_core.config.layers import DEFAULT_ORIGIN, KeyPath, Layer, Origin, below, key_path, union
 from gpu_core.config.options import Program
 from gpu_core.config.parse import Parsed
-from gpu_core.config.problems import Problems
+from gpu_core.config.problems import Problem, Problems
 from gpu_core.config.rules import judge_config, judge_devices, judge_lists, judge_words
 from gpu_core.config.shape import Section, at, leaves, shape
+from gpu_core.resources.xids import DISABLE, ENABLE, XidPolicy, xid_policy
+
+_HEALTH = key_path("health")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +33,14 @@ class EffectiveValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What is wrong with a file, and what it comes to."""
+    """What is wrong with a file, and what it comes to.
+
+    `xids` says which XIDs make a device unhealthy; None where the program watches none, or the file cannot be used.
+    """
 
     problems: Problems
     values: tuple[EffectiveValue, ...]
+    xids: XidPolicy | None = None
 
     @property
     def usable(self) -> bool:
@@ -52,13 +59,17 @@ def check(parsed: Parsed, program: Program[Any], line: CommandLine, environ: Map
     layer, ignored = without_custom_resources(merged, parsed.positions)
     problems = parsed.problems + environment_problems + flag_problems
     problems = problems + judge_words(layer, program, parsed.positions) + ignored
+    xids = None
     if not problems.errors:
         config = build_config(layer)
         problems += judge_config(config, layer, program, alone=True)
         problems += judge_devices(config, parsed.positions)
         problems += judge_lists(config, program, parsed.positions)
+        if program.obeys(_HEALTH):
+            xids, passed_over = xid_policy(config.health, disable=environ.get(DISABLE), enable=environ.get(ENABLE))
+            problems += (Problem(message=message, fatal=False, harmless=True) for message in passed_over)
     strict = Problems(tuple(dict.fromkeys(problems))).in_file_order().strict()
-    return Report(problems=strict, values=effective_values(layer))
+    return Report(problems=strict, values=effective_values(layer), xids=xids)
 
 
 def effective_values(layer: Layer) -> tuple[EffectiveValue, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpu_core.config.duration import Duration
+from gpu_core.config.health import Health
 from gpu_core.config.keys import Check, key
 from gpu_core.config.sharing import Sharing
 from gpu_core.config.words import (
@@ -19,7 +20,6 @@ from gpu_core.config.words import (
     DeviceListStrategy,
     ExtraLabels,
     MigStrategy,
-    RecoveryMode,
 )
 
 DEFAULT_RESOURCE = "nvidia.com/gpu"
@@ -185,33 +185,6 @@ class DeviceFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Health:
-    """`health`: what makes a device sick and what makes it well. DP_*_HEALTHCHECKS variables win."""
-
-    ignored_xids: tuple[int, ...] = key(
-        "ignoredXIDs", "XIDs that change nothing, besides the default ones.", default=(), ours=True
-    )
-    fatal_xids: tuple[int, ...] = key(
-        "fatalXIDs", "XIDs that make a device sick though they are ignored by default.", default=(), ours=True
-    )
-    probe_interval: Duration = key(
-        "probeInterval",
-        "How often each GPU is asked whether it still answers; 100ms is the least.",
-        default=Duration.of(seconds=10),
-        ours=True,
-        check=Check.POSITIVE,
-    )
-    recovery: RecoveryMode = key("recovery", "What brings a sick device back.", default=RecoveryMode.DRIVER, ours=True)
-    recovery_quiet_time: Duration = key(
-        "recoveryQuietTime",
-        "How long a sick device has to answer without a new fault before it is healthy again.",
-        default=Duration.of(seconds=60),
-        ours=True,
-        check=Check.NOT_NEGATIVE,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """The whole configuration."""
 
@@ -221,4 +194,4 @@ class Config:
     sharing: Sharing = key("sharing", "GPUs shared between containers.", default_factory=Sharing)
     imex: Imex = key("imex", "IMEX channels given to every container.", default_factory=Imex)
     devices: DeviceFilter = key("devices", "Which GPUs are managed.", default_factory=DeviceFilter, ours=True)
-    health: Health = key("health", "What makes devices sick and well.", default_factory=Health, ours=True)
+    health: Health = key("health", "What makes devices unhealthy and healthy again.", default_factory=Health, ours=True)

@@ -99,6 +99,7 @@ DEVICE_PLUGIN: Program[PluginSettings] = Program(
         for_key("imex-required", "imex.required", ["IMEX_REQUIRED"], Group.CONTAINERS),
         _CUSTOM_RESOURCES,
         _flag("rescan-interval", "plugin.rescanInterval", ["RESCAN_INTERVAL"], Group.DEVICES),
+        for_key("xid-policy", "health.xidPolicy", ["XID_POLICY"], Group.DEVICES),
         *for_settings(PluginSettings),
     ),
     examples=(

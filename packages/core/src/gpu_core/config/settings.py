@@ -46,7 +46,7 @@ class PluginSettings(HardwareSettings):
     disable_healthchecks: str | None = setting(
         "",
         ["DP_DISABLE_HEALTHCHECKS"],
-        "XIDs that do not make a device unhealthy, separated by commas, besides those ignored by default; `all` or "
+        "XIDs that do not make a device unhealthy, separated by commas, besides those ignored by `health`; `all` or "
         "`xids` for all of them.",
         default=None,
         group=Group.DEVICES,

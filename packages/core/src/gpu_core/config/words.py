@@ -82,6 +82,17 @@ class RecoveryMode(StrEnum):
     OFF = "off"
 
 
+class XidDefaults(StrEnum):
+    """Which XIDs change nothing where nothing else is said.
+
+    `original`: those of NVIDIA's own plugin. `catalogue`: those after which NVIDIA's XID catalogue wants the
+    application restarted, or nothing done, and those that only follow another.
+    """
+
+    ORIGINAL = "original"
+    CATALOGUE = "catalogue"
+
+
 class LabelDestination(StrEnum):
     """Where gpu-feature-discovery publishes the labels."""
 

@@ -31,28 +31,33 @@ Whoever gets the whole GPU needs no single MIG device to be found or read, and a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ailment:
-    """One thing that is wrong, in words that follow "because", and since when (seconds of the caller's clock)."""
+    """One thing that is wrong, in words that follow "because", and since when (seconds of the caller's clock).
+
+    `advice` is what helps, in whole sentences.
+    """
 
     cause: Cause
     reason: str
     since: float
+    advice: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceHealth:
-    """The health of one device: why it is sick, or why it is healthy again, and since when."""
+    """The health of one device: why it is unhealthy and what helps, or why it is healthy again, and since when."""
 
     healthy: bool
     reason: str
     since: float
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
     """A GPU or MIG device whose own health changed.
 
-    The MIG devices of a GPU change with it and are not told apart. `cause` is what made it sick, also when it is
-    healthy again.
+    The MIG devices of a GPU change with it and are not told apart. `cause` is what made it unhealthy, also when it is
+    healthy again; `advice` is what helps, empty then.
     """
 
     uuid: str
@@ -60,3 +65,4 @@ class Transition:
     cause: Cause
     reason: str
     at: float
+    advice: str = ""

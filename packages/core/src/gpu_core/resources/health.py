@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from gpu_core.config.words import RecoveryMode
 from gpu_core.devices.events import Answer, DeviceEvent, Probe, RecoveryAction, Watching
 from gpu_core.devices.model import Fault, Gpu, Inventory
+from gpu_core.resources import what_helps
 from gpu_core.resources.ailments import Ailment, Cause, DeviceHealth, Transition
 from gpu_core.resources.ledger import Ledger
 from gpu_core.resources.model import Device
+from gpu_core.resources.units import dependence, units_of
 from gpu_core.resources.verdict import Verdict, judge
 from gpu_core.resources.xids import XidPolicy
 
@@ -50,7 +52,8 @@ class HealthBook:
 
     `watched` are the GPUs and MIG devices whose events are received, or which have none to receive. This is the only
     place that says so: what is not among them is unhealthy, and stays so. `well_since` tells since when a GPU with an
-    ailment has answered every probe without a new fault and without asking for recovery.
+    ailment has answered every probe without a new fault and without asking for recovery. `recovery` is what the driver
+    last asked for each GPU that answers, where it has a word for it.
     """
 
     rules: HealthRules
@@ -59,6 +62,7 @@ class HealthBook:
     ledger: Ledger = field(default_factory=Ledger)
     watched: frozenset[str] = frozenset()
     well_since: Mapping[str, float] = field(default_factory=dict)
+    recovery: Mapping[str, RecoveryAction] = field(default_factory=dict)
 
     def state(self, device: Device) -> DeviceHealth:
         """Return the health of a device or share.
@@ -68,21 +72,24 @@ class HealthBook:
         if device.gpu is None:
             return DeviceHealth(healthy=True, reason="this platform has no health checks", since=self.started)
         gpu = self._gpu(device.physical)
-        if gpu is None or (device.mig is not None and device.uuid not in _units(gpu)):
-            return DeviceHealth(healthy=False, reason="the driver does not know it", since=self.started)
-        health = self.ledger.health(*_dependence(device, gpu), started=self.started)
+        if gpu is None or (device.mig is not None and device.uuid not in units_of(gpu)):
+            return DeviceHealth(
+                healthy=False, reason="the driver does not know it", since=self.started, advice=what_helps.UNKNOWN
+            )
+        health = self.ledger.health(*dependence(device, gpu), started=self.started)
         if health.healthy and self.rules.checks and not self.watched.issuperset({gpu.uuid, device.uuid}):
-            return DeviceHealth(healthy=False, reason="its health events are not received yet", since=self.started)
+            reason = "its health events are not received yet"
+            return DeviceHealth(healthy=False, reason=reason, since=self.started, advice=what_helps.UNCHECKED)
         return health
 
     def ailments(self, device: Device) -> tuple[Ailment, ...]:
         """Return all that makes a device or share sick."""
         gpu = self._gpu(device.physical)
-        return () if gpu is None else self.ledger.concerning(*_dependence(device, gpu))
+        return () if gpu is None else self.ledger.concerning(*dependence(device, gpu))
 
     def needs_watch(self, gpu: Gpu) -> bool:
         """Whether the events of a GPU, or of a MIG device of it, have to be asked for."""
-        return not self.watched.issuperset(_units(gpu))
+        return not self.watched.issuperset(units_of(gpu))
 
     def verdict(self, event: DeviceEvent) -> Verdict:
         """Return what an event means here, for the log."""
@@ -93,7 +100,7 @@ class HealthBook:
         if not self.rules.checks:
             return self, ()
         verdict = self.verdict(event)
-        return _unhealthy(self, verdict.sick, Cause.XID, verdict.reason, now)
+        return _unhealthy(self, verdict.unhealthy, Cause.XID, verdict.reason, now, advice=verdict.advice)
 
     def after_monitor_failure(self, fault: Fault, now: float) -> Changed:
         """Return the book after events could not be waited for: every GPU is sick until it is watched again."""
@@ -127,7 +134,7 @@ class HealthBook:
             return self, ()
         if isinstance(watching.gpu, Fault):
             return _unheard(_unwatched(self, gpu), [uuid], watching.gpu, now)
-        book = replace(self, watched=self.watched.union(_units(gpu)).difference(watching.mig))
+        book = replace(self, watched=self.watched.union(units_of(gpu)).difference(watching.mig))
         transitions: list[Transition] = []
         for part, fault in watching.mig.items():
             book, changed = _unheard(book, [part], fault, now)
@@ -140,19 +147,21 @@ class HealthBook:
         gpu = self._gpu(uuid)
         if not self.rules.checks or gpu is None:
             return self, ()
+        book = _asking(self, uuid, probe.recovery)
         if probe.fault is not None:
             # What does not answer may have left the driver, and come back without what was asked of it.
-            book = _unwatched(self, gpu)
-            return _unhealthy(book, [uuid], Cause.SILENT, f"it does not answer: {probe.fault}", now)
+            reason = f"it does not answer: {probe.fault}"
+            return _unhealthy(_unwatched(book, gpu), [uuid], Cause.SILENT, reason, now, advice=what_helps.SILENT)
         if probe.recovery in ACTIONS_THAT_STOP:
-            return _unhealthy(self, [uuid], Cause.ACTION, f"the driver asks for recovery: {probe.recovery}", now)
-        units = [unit for unit in _units(gpu) if unit in self.watched]
-        if not self.ledger.any_sick(_units(gpu)):
-            return self, ()
+            reason, advice = f"the driver asks for recovery: {probe.recovery}", what_helps.after_asking(probe.recovery)
+            return _unhealthy(book, [uuid], Cause.ACTION, reason, now, advice=advice)
+        units = [unit for unit in units_of(gpu) if unit in self.watched]
+        if not self.ledger.any_sick(units_of(gpu)):
+            return book, ()
         if probe.recovery not in (None, RecoveryAction.NONE):
-            return replace(self, well_since=_restless(self, [uuid])), ()
+            return replace(book, well_since=_restless(self, [uuid])), ()
         since = self.well_since.get(uuid, now)
-        book = replace(self, well_since={**self.well_since, uuid: since})
+        book = replace(book, well_since={**self.well_since, uuid: since})
         if uuid not in self.watched or now - since < self.rules.quiet:
             return book, ()
         reason = "it answers again" + ("" if probe.recovery is None else " and the driver asks for no recovery")
@@ -168,7 +177,9 @@ class HealthBook:
         for gpu in self.gpus:
             reason = reasons.get(gpu.uuid)
             if reason is not None:
-                ledger, changed = ledger.sicken([gpu.uuid], cause=Cause.MPS, reason=reason, now=now)
+                ledger, changed = ledger.sicken(
+                    [gpu.uuid], cause=Cause.MPS, reason=reason, advice=what_helps.UNSHAREABLE, now=now
+                )
             else:
                 cured = "its MPS control daemon works again"
                 ledger, changed = ledger.cure([gpu.uuid], causes=[Cause.MPS], reason=cured, now=now)
@@ -181,22 +192,25 @@ class HealthBook:
         GPUs and MIG devices that are gone are forgotten; all others keep what is known of them. What could not be read
         is sick until it can be.
         """
-        units = {unit for gpu in inventory.gpus for unit in _units(gpu)}
+        units = {unit for gpu in inventory.gpus for unit in units_of(gpu)}
         book = replace(
             self,
             gpus=inventory.gpus,
             ledger=self.ledger.only(units),
             watched=self.watched & units,
             well_since={uuid: since for uuid, since in self.well_since.items() if uuid in units},
+            recovery={uuid: action for uuid, action in self.recovery.items() if uuid in units},
         )
         transitions: list[Transition] = []
         for gpu in inventory.gpus:
             if gpu.lost:
-                book = _unwatched(book, gpu)
+                book = _asking(_unwatched(book, gpu), gpu.uuid, None)
             for uuid, faults in ((gpu.uuid, gpu.faults), *((mig.uuid, mig.faults) for mig in gpu.mig_devices)):
                 if faults:
                     reason = f"it cannot be read: {faults[0]}"
-                    ledger, changed = book.ledger.sicken([uuid], cause=Cause.UNREADABLE, reason=reason, now=now)
+                    ledger, changed = book.ledger.sicken(
+                        [uuid], cause=Cause.UNREADABLE, reason=reason, advice=what_helps.UNREADABLE, now=now
+                    )
                     book = replace(book, ledger=ledger)
                     transitions += changed
             book, changed = _read_again(book, gpu, now)
@@ -213,7 +227,7 @@ class HealthBook:
             reason="health checks were turned off",
             now=now,
         )
-        return replace(self, rules=rules, ledger=ledger, watched=frozenset(), well_since={}), transitions
+        return replace(self, rules=rules, ledger=ledger, watched=frozenset(), well_since={}, recovery={}), transitions
 
     def _gpu(self, uuid: str) -> Gpu | None:
         return next((gpu for gpu in self.gpus if gpu.uuid == uuid), None)
@@ -229,36 +243,31 @@ class HealthBook:
         return ENDING_BY_ITSELF
 
 
-def _units(gpu: Gpu) -> tuple[str, ...]:
-    """Return the UUIDs of a GPU and its MIG devices."""
-    return (gpu.uuid, *(mig.uuid for mig in gpu.mig_devices))
-
-
-def _dependence(device: Device, gpu: Gpu) -> tuple[Collection[str], Collection[str]]:
-    """Return the UUIDs on whose health that of a device depends: on all of it, and on what harms a whole as well.
-
-    A MIG device is as sick as its GPU. A GPU that is given whole has no more to fear from a MIG device of it than the
-    harm that comes to it.
-    """
-    if device.mig is not None:
-        return (gpu.uuid, device.uuid), ()
-    return (gpu.uuid,), [mig.uuid for mig in gpu.mig_devices]
-
-
 def _unheard(book: HealthBook, uuids: Collection[str], fault: Fault, now: float) -> Changed:
     """Return the book after the events of some devices could not be received."""
     if not book.rules.checks:
         return book, ()
-    return _unhealthy(book, uuids, Cause.UNWATCHED, f"its health events cannot be received: {fault}", now)
+    reason = f"its health events cannot be received: {fault}"
+    return _unhealthy(book, uuids, Cause.UNWATCHED, reason, now, advice=what_helps.UNWATCHED)
 
 
 def _unwatched(book: HealthBook, gpu: Gpu) -> HealthBook:
     """Return the book in which the events of a GPU have to be asked for anew."""
-    return replace(book, watched=book.watched.difference(_units(gpu)))
+    return replace(book, watched=book.watched.difference(units_of(gpu)))
 
 
-def _unhealthy(book: HealthBook, uuids: Collection[str], cause: Cause, reason: str, now: float) -> Changed:
-    ledger, transitions = book.ledger.sicken(uuids, cause=cause, reason=reason, now=now)
+def _asking(book: HealthBook, uuid: str, action: RecoveryAction | None) -> HealthBook:
+    """Return the book in which the driver asks for that recovery of a GPU; the same book where that is no news."""
+    if book.recovery.get(uuid) is action:
+        return book
+    known = {known: asked for known, asked in book.recovery.items() if known != uuid}
+    return replace(book, recovery=known if action is None else {**known, uuid: action})
+
+
+def _unhealthy(
+    book: HealthBook, uuids: Collection[str], cause: Cause, reason: str, now: float, *, advice: str
+) -> Changed:
+    ledger, transitions = book.ledger.sicken(uuids, cause=cause, reason=reason, advice=advice, now=now)
     return replace(book, ledger=ledger, well_since=_restless(book, uuids)), transitions
 
 
@@ -274,5 +283,5 @@ def _read_again(book: HealthBook, gpu: Gpu, now: float) -> Changed:
 def _restless(book: HealthBook, uuids: Iterable[str]) -> Mapping[str, float]:
     """Return the quiet times without those of the GPUs behind some devices, which begin anew."""
     concerned = set(uuids)
-    gpus = {gpu.uuid for gpu in book.gpus if not concerned.isdisjoint(_units(gpu))}
+    gpus = {gpu.uuid for gpu in book.gpus if not concerned.isdisjoint(units_of(gpu))}
     return {uuid: since for uuid, since in book.well_since.items() if uuid not in gpus}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpu_core.resources.ailments import HARM, Ailment, Cause, DeviceHealth, Transition
+
+_MOST_XIDS = 8
 
 Changed = tuple["Ledger", tuple[Transition, ...]]
 
@@ -17,16 +19,19 @@ class Ledger:
     ailments: Mapping[str, tuple[Ailment, ...]] = field(default_factory=dict)
     changes: Mapping[str, Transition] = field(default_factory=dict)
 
-    def sicken(self, uuids: Iterable[str], *, cause: Cause, reason: str, now: float) -> Changed:
-        """Give each device an ailment, unless it has one of that cause already."""
+    def sicken(self, uuids: Iterable[str], *, cause: Cause, reason: str, advice: str, now: float) -> Changed:
+        """Give each device an ailment, unless it has one of that cause already.
+
+        XIDs are told apart, as each needs something else done; of one device as many as a person reads.
+        """
         ailments, changes, transitions = dict(self.ailments), dict(self.changes), []
         for uuid in uuids:
             present = ailments.get(uuid, ())
-            if any(ailment.cause is cause for ailment in present):
+            if _is_known(present, cause, reason):
                 continue
-            ailments[uuid] = (*present, Ailment(cause=cause, reason=reason, since=now))
+            ailments[uuid] = (*present, Ailment(cause=cause, reason=reason, since=now, advice=advice))
             if not present:
-                changes[uuid] = Transition(uuid=uuid, healthy=False, cause=cause, reason=reason, at=now)
+                changes[uuid] = Transition(uuid=uuid, healthy=False, cause=cause, reason=reason, at=now, advice=advice)
                 transitions.append(changes[uuid])
         return Ledger(ailments=ailments, changes=changes), tuple(transitions)
 
@@ -65,7 +70,7 @@ class Ledger:
         ailments = self.concerning(uuids, parts)
         if ailments:
             first = min(ailments, key=lambda ailment: ailment.since)
-            return DeviceHealth(healthy=False, reason=first.reason, since=first.since)
+            return DeviceHealth(healthy=False, reason=first.reason, since=first.since, advice=first.advice)
         own = [self.changes[uuid] for uuid in uuids if uuid in self.changes]
         shared = [self.changes[uuid] for uuid in parts if uuid in self.changes]
         changes = [*own, *(change for change in shared if change.cause in HARM)]
@@ -73,3 +78,10 @@ class Ledger:
             return DeviceHealth(healthy=True, reason="it was in order from the start", since=started)
         last = max(changes, key=lambda change: change.at)
         return DeviceHealth(healthy=True, reason=last.reason, since=last.at)
+
+
+def _is_known(present: Sequence[Ailment], cause: Cause, reason: str) -> bool:
+    reasons = [ailment.reason for ailment in present if ailment.cause is cause]
+    if cause is Cause.XID and len(reasons) < _MOST_XIDS:
+        return reason in reasons
+    return bool(reasons)
