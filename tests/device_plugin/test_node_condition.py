@@ -111,6 +111,7 @@ def test_the_patch_names_one_condition_only() -> None:
 def test_an_event_names_the_device_and_the_reason() -> None:
     book, (transition,) = book_of(NODE).after_event(xid(gpu="GPU-1"), 5.0)
     name = f"GPU 1 ({NODE.gpus[1].name}, GPU-1)"
-    assert news(transition, book) == News(warning=True, reason="GpuUnhealthy", message=f"{name} is unhealthy: {XID}.")
+    message = f"{name} is unhealthy: {XID}. Drain the node and restart it. If it comes back, ask the vendor's support."
+    assert news(transition, book) == News(warning=True, reason="GpuUnhealthy", message=message)
     empty, _ = book.after_inventory(node_of(), 6.0)
-    assert news(transition, empty).message == f"Device GPU-1 is unhealthy: {XID}."
+    assert news(transition, empty).message.startswith(f"Device GPU-1 is unhealthy: {XID}. ")

@@ -61,7 +61,10 @@ def test_events_tell_of_sickness_and_recovery(server: ApiServer, tmp_path: Path,
         ("Normal", "GpuHealthy"),
     }
     (sick,) = [event["message"] for event in events if event["type"] == "Warning"]
-    assert sick == f"GPU 0 (Tesla T4, {UUID}) is unhealthy: XID 79 (GPU has fallen off the bus) occurred."
+    assert sick == (
+        f"GPU 0 (Tesla T4, {UUID}) is unhealthy: XID 79 (GPU has fallen off the bus) occurred. "
+        "Drain the node and restart it. If it comes back, ask the vendor's support."
+    )
     assert conditions(server) == {"Ready": READY}
 
 

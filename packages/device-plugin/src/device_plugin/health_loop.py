@@ -228,4 +228,5 @@ class HealthLoop:
         if event not in self._logged:
             self._logged[event] = now
             verdict = self._health.book.verdict(event)
-            self._log.info("The driver reported an event", device=event.gpu_uuid, reason=verdict.reason)
+            advice = {"advice": verdict.advice} if verdict.advice else {}
+            self._log.info("The driver reported an event", device=event.gpu_uuid, reason=verdict.reason, **advice)

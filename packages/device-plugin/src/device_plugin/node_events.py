@@ -1,4 +1,4 @@
-"""What is told of a device that turned sick or well, as a Kubernetes Event of the node. Pure."""
+"""What is told of a device that became unhealthy or healthy, as a Kubernetes Event of the node. Pure."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def news(transition: Transition, book: HealthBook) -> News:
     return News(
         warning=not transition.healthy,
         reason=WELL if transition.healthy else SICK,
-        message=f"{name} is {state}: {transition.reason}.",
+        message=f"{name} is {state}: {transition.reason}. {transition.advice}".rstrip(),
     )

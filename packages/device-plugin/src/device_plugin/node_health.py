@@ -116,7 +116,10 @@ class NodeHealth:
     def _tell(self, transition: Transition) -> None:
         word = "healthy" if transition.healthy else "unhealthy"
         self._counters.add(self.metrics.transitions, health=word, cause=transition.cause.value)
-        log = self._log.info if transition.healthy else self._log.warning
-        log(f"A device is {word} now", device=transition.uuid, reason=transition.reason)
+        said = {"device": transition.uuid, "reason": transition.reason}
+        if transition.healthy:
+            self._log.info("A device is healthy now", **said)
+        else:
+            self._log.warning("A device is unhealthy now", **said, advice=transition.advice)
         for observer in self._observers:
             observer(transition, self._book)
