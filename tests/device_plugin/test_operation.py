@@ -9,11 +9,13 @@ from contextlib import contextmanager
 
 import pytest
 
+from core.page.reading import Reader
 from device_plugin.metrics import DEVICES, EVENTS
 from device_plugin.operating import operation
 from fakes.http_client import Reply, get, get_json, scrape
 from fakes.patience import PATIENCE
 from fakes.running_plugin import RunningPlugin, run_plugin, topology
+from gpu_core.devices.simulated.files import load_node
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.operation import operated
 from gpu_core.runtime.probes import Pulse
@@ -187,9 +189,10 @@ def test_the_page_and_its_document_show_the_node(kubelet: Kubelet) -> None:
     with run_plugin(kubelet, "a100x4-pcie", config=config) as plugin, watched(plugin) as port:
         wait(port, ready)
         plugin.say("event 1 xid=79")
-        wait(port, lambda reply: "occurred, for" in reply.body, "/")
+        wait(port, lambda reply: "needs attention" in reply.body, "/")
         page, document = get(port, "/").body, get_json(port)
-    assert "9 of 12 healthy" in page
+    assert "3 of 4 healthy" in page
+    assert "9 of 12 shares" in page
     assert "XID 79" in page
     assert 'aria-label="Links between GPUs"' in page
     assert "replicas: 3" in page
@@ -198,6 +201,46 @@ def test_the_page_and_its_document_show_the_node(kubelet: Kubelet) -> None:
     assert (resource["listed"], resource["healthy"], resource["sharing"]) == (12, 9, "time-slicing")
     assert document["gpus"][1]["cause"] == "xid"
     assert len(document["links"]) == 4
+
+
+def test_what_somebody_should_look_at_opens_page_title_and_document(kubelet: Kubelet) -> None:
+    config = """
+health: {probeInterval: 100ms, recoveryQuietTime: 1h}
+sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+"""
+    with run_plugin(kubelet, load_node("h100x8"), config=config) as plugin, watched(plugin) as port:
+        wait(port, ready)
+        plugin.say("event 1 xid=79", "recovery 1 none", "event 3 xid=94", "event 3 xid=95", "recovery 6 reset")
+        expected = ("XID 95", "Recovery action: none", "1, 3, 6 - ")
+        wait(port, lambda reply: all(part in Reader(reply.body).text for part in expected), "/")
+        page, document, readiness = Reader(get(port, "/").body), get_json(port), get(port, "/readyz").body
+    headline = "3 of 8 GPUs need attention: 1, 3, 6"
+    assert page.words[:2] == [f"{headline} - NVIDIA Device Plugin on node-a", headline]
+    told = [
+        ("GPU 1", "XID 79 (GPU has fallen off the bus) occurred", "Drain the node and restart it."),
+        ("GPU 3", "XID 94 (Contained ECC error) occurred", "Restart the application that met it"),
+        ("", "XID 95 (Uncontained ECC error) occurred", "Take the pods off the GPU and reset it"),
+        ("GPU 6", "the driver asks for recovery: reset", "Recovery action: reset, as the driver asks"),
+        ("Readiness", "8 found, 3 of them unhealthy; 32 devices and shares served, 12 of them unhealthy", "GPU 0"),
+    ]
+    places = [page.text.index(part) for parts in told for part in parts if part]
+    assert places == sorted(places)
+    assert page.text.count("Since: ") == 4
+    assert page.text.count("What helps: ") == 4
+    assert document["attention"]["text"] == headline
+    assert [concern["gpu"] for concern in document["attention"]["concerns"]] == [1, 3, 6]
+    assert [gpu["recoveryAction"] for gpu in document["gpus"]][1:7:5] == ["none", "reset"]
+    assert readiness.startswith("[+] GPUs: 8 found, 3 of them unhealthy; 32 devices and shares served, 12 of them ")
+
+
+@pytest.mark.parametrize("node", ["jetson", "wsl"])
+def test_a_platform_without_health_checks_needs_no_attention(kubelet: Kubelet, node: str) -> None:
+    with run_plugin(kubelet, load_node(node)) as plugin, watched(plugin) as port:
+        wait(port, ready)
+        document = get_json(port)
+    (gpu,) = document["gpus"]
+    assert (gpu["healthy"], gpu["reason"]) == (True, "this platform has no health checks")
+    assert (document["attention"]["text"], document["attention"]["concerns"]) == ("The only GPU is healthy", [])
 
 
 @pytest.mark.parametrize("strategy", ["none", "mixed"])

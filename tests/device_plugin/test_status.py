@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from core.page.views import EMPTY
 from device_plugin.metrics import REGISTERED
 from device_plugin.operating import operation
 from device_plugin.status import STATUS
@@ -20,6 +23,7 @@ from gpu_core.command import run_program
 from gpu_core.config.load import Loaded
 from gpu_core.config.programs import DEVICE_PLUGIN
 from gpu_core.config.settings import PluginSettings
+from gpu_core.page.node_document import node_document
 from gpu_core.runtime.operation import operated
 from gpu_core.runtime.probes import Pulse
 from gpu_demo.kubelet import Kubelet, Listed
@@ -65,9 +69,15 @@ def test_devices_health_and_pods_in_one_table(
         table = capsys.readouterr().out
         assert status(f"--metrics-address={address}", f"--pod-resources-socket={socket}", "--format=json") == 0
         document = json.loads(capsys.readouterr().out)
-    head, blank, columns, *rows = table.splitlines()
+    opening, state, happened, since, helps, recovery, head, columns, *rows = filter(None, table.splitlines())
+    assert opening == "1 of 4 GPUs needs attention: 2"
+    assert state == f"GPU 2 (NVIDIA A100-PCIE-40GB) {A100[2]}"
+    assert happened == "  what happened:   XID 79 (GPU has fallen off the bus) occurred"
+    assert re.fullmatch(r"  since:           \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, for \d+ s", since)
+    assert helps == "  what helps:      Drain the node and restart it. If it comes back, ask the vendor's support."
+    assert recovery == "  recovery action: not told by the driver"
     assert head.startswith("NVIDIA Device Plugin ")
-    assert (head.endswith(" on node-a: ready"), blank) == (True, "")
+    assert head.endswith(" on node-a: ready")
     assert columns.split() == ["RESOURCE", "GPU", "DEVICE", "PRODUCT", "HEALTH", "FREE", "HELD", "BY"]
     assert [row.split()[:3] for row in rows] == [[GPU, str(index), uuid] for index, uuid in enumerate(A100)]
     assert rows[0].endswith("0/2   default/train (main), team/infer (main)")
@@ -81,6 +91,10 @@ def test_devices_health_and_pods_in_one_table(
         f"{A100[0]}::1": "team/infer (main)",
     }
     assert document["notes"] == []
+    assert document["attention"]["text"] == opening
+    assert document["checks"][0]["reason"] == (
+        "4 found, 1 of them unhealthy; 8 devices and shares served, 2 of them unhealthy"
+    )
 
 
 def test_without_http_the_sockets_are_asked(kubelet: Kubelet, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,7 +103,8 @@ def test_without_http_the_sockets_are_asked(kubelet: Kubelet, capsys: pytest.Cap
             kubelet.log.wait_for(Listed, resource=name)
         assert status(f"--device-plugin-dir={kubelet.directory}", "--pod-resources-socket=/nowhere") == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[1].split()[0] == "nvidia.com/mig-1g.5gb"
+    assert re.fullmatch(r"(\d) of \1 devices are healthy", out.splitlines()[0])
+    assert out.splitlines()[3].split()[0] == "nvidia.com/mig-1g.5gb"
     assert "Reasons are told over HTTP only" in out
     assert "Which pod holds which device is not known: /nowhere is not there." in out
 
@@ -104,6 +119,7 @@ def test_an_address_where_nothing_answers_falls_back_to_the_sockets(
         flags = ["--metrics-address=127.0.0.1:1", f"--device-plugin-dir={kubelet.directory}"]
         assert status(*flags, f"--pod-resources-socket={kubelet.socket}") == 0
     out = capsys.readouterr().out
+    assert out.startswith("1 of 1 devices need attention: GPU-")
     assert "Its sockets were asked instead" in out
     assert "unhealthy" in out
     assert "does not tell on" in out
@@ -120,24 +136,31 @@ def test_what_is_missing_is_told_above_the_table() -> None:
         "version": "1",
         "node": "",
         "ready": False,
+        "attention": {"text": "", "gpus": [], "total": 0, "concerns": []},
         "checks": [{"name": "GPUs", "ok": False, "reason": "no driver"}, {"name": "config", "ok": True, "reason": "-"}],
         "resources": [],
     }
-    assert as_text(document, []) == "NVIDIA Device Plugin 1: not ready\n  GPUs: no driver\n\nNo device is served.\n"
-
-
-def test_a_gpu_that_never_answered_is_named_above_the_table() -> None:
-    document = {
-        "program": "NVIDIA Device Plugin",
-        "version": "1",
-        "ready": True,
-        "checks": [],
-        "resources": [],
-        "unreadable": [{"index": 3, "reason": "nvmlDeviceGetName did not return in time"}],
-    }
     assert as_text(document, []) == (
-        "NVIDIA Device Plugin 1: ready\n"
-        "  GPU 3 is not served, as it never answered in full: nvmlDeviceGetName did not return in time\n\n"
+        "No GPU is known on this node\n\nNVIDIA Device Plugin 1: not ready\n  GPUs: no driver\n\nNo device is served.\n"
+    )
+
+
+def test_a_gpu_that_never_answered_is_named_above_the_table_with_what_helps() -> None:
+    document = node_document(
+        replace(EMPTY, unreadable=((3, "nvmlDeviceGetName did not return in time"),), checks=(), node="node-a")
+    )
+    assert as_text(document, []) == (
+        "The only GPU needs attention: 3\n"
+        "\n"
+        "GPU 3\n"
+        "  what happened:   it never answered in full and is not served: nvmlDeviceGetName did not return in\n"
+        "                   time\n"
+        "  what helps:      It is read again by itself. If it lasts, look at it with nvidia-smi: if that\n"
+        "                   fails too, reset the GPU or restart the node.\n"
+        "  recovery action: not told by the driver\n"
+        "\n"
+        "NVIDIA Device Plugin 0.1.0 on node-a: ready\n"
+        "\n"
         "No device is served.\n"
     )
 
@@ -165,4 +188,10 @@ def test_a_config_that_cannot_be_used_is_no_reason_to_say_nothing(
         kubelet.log.wait_for(Listed)
         everything = environ | {"METRICS_ADDRESS": address}
         code = run_program(DEVICE_PLUGIN, [*words, "status"], everything, lambda _: 3, subcommands=[STATUS])
-    assert (code, capsys.readouterr().out.count("healthy")) == (0, 4)
+    assert (code, capsys.readouterr().out.splitlines()[0]) == (0, "All 4 GPUs are healthy")
+
+
+def test_a_plugin_of_an_older_version_is_shown_without_what_it_does_not_tell() -> None:
+    document = node_document(replace(EMPTY, checks=()))
+    del document["attention"]
+    assert as_text(document, []).startswith("No device is served\n\nNVIDIA Device Plugin 0.1.0: ready\n")

@@ -37,6 +37,8 @@ for (const frame of document.querySelectorAll("iframe")) {
     cut: short(shown.filter(outside)),
     smallest: Math.min(...texts.map((node) => parseFloat(style(node).fontSize))),
     faint: short(texts.filter((node) => !node.closest("svg") && contrast(node) < 4.5)),
+    broken: short([...page.querySelectorAll(".name:not(.long)")].filter((node) => node.getClientRects().length > 1)),
+    first: Math.min(...[...page.querySelectorAll("article.unhealthy")].map((node) => node.getBoundingClientRect().top)),
     cards: cards.length,
     columns: new Set(cards.map((node) => node.getBoundingClientRect().left)).size,
     grid: page.querySelectorAll("svg rect").length,

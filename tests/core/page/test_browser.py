@@ -1,4 +1,4 @@
-"""The status page in a real browser, at the width of a desk and of a phone: nothing is cut off or too small."""
+"""The status page in a real browser, at the width of a desk and of a phone: nothing is cut off, broken or too small."""
 
 from __future__ import annotations
 
@@ -21,8 +21,14 @@ CHROMIUM = next(
 )
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on PATH: apt-get install chromium")
 
+SCREEN = 640
+"""Pixels that a phone shows at once, from top to bottom."""
+
 SMALLEST = 10.0
 """Pixels of the smallest letters that people read without zooming in."""
+
+WIDTHS = (360, 400, 1280)
+"""Pixels of phones and of a desk."""
 
 SCHEMES = {"dark": 0, "light": 1}
 """Numbers of Chromium's for what a person prefers."""
@@ -33,7 +39,7 @@ MEASURE = Path(__file__).with_name("measure.js")
 def measured(tmp_path: Path, view: NodeView, scheme: str) -> dict[str, dict[str, Any]]:
     """Return what a browser makes of the page in two widths."""
     page = html.escape(node_page(view), quote=True)
-    frames = "".join(f'<iframe width="{width}" height="2000" srcdoc="{page}"></iframe>' for width in (1280, 400))
+    frames = "".join(f'<iframe width="{width}" height="2000" srcdoc="{page}"></iframe>' for width in WIDTHS)
     wrapper = tmp_path / "wrapper.html"
     script = f"<script>onload = () => {{{MEASURE.read_text('utf-8')}}}</script>"
     wrapper.write_text(f'<!DOCTYPE html><meta charset="utf-8"><body>{frames}{script}', "utf-8")
@@ -77,6 +83,8 @@ def test_the_page_is_readable_on_a_desk_and_on_a_phone(tmp_path: Path, view: Nod
         assert page["smallest"] >= SMALLEST
         assert page["cards"] == cards
         assert page["grid"] == (16 * 15 if cards else 0)
-    assert [result["1280"]["width"], result["400"]["width"]] == [1280, 400]
+        assert page["broken"] == []
+    assert [page["width"] for page in result.values()] == list(WIDTHS)
     if cards:
-        assert [result["1280"]["columns"] >= 3, result["400"]["columns"]] == [True, 1]
+        assert [result["1280"]["columns"] >= 3, result["400"]["columns"], result["360"]["columns"]] == [True, 1, 1]
+        assert result["360"]["first"] < SCREEN

@@ -4,54 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 
-from core.page.views import EMPTY, SICK, gpu, node
+from core.page.reading import Reader
+from core.page.views import EMPTY, FOLLOWED, SICK, gpu, node, well
 from gpu_core.devices.model import LinkLevel, PairLink
-from gpu_core.page.frame import ago, moment
+from gpu_core.page.attention import attention
+from gpu_core.page.frame import ago, moment, named, prose
 from gpu_core.page.node_document import node_document
 from gpu_core.page.node_page import node_page
 from gpu_core.page.node_view import NodeView
 from gpu_core.page.program import ProgramView, program_document, program_page
+from gpu_core.resources.what_helps import UNREADABLE
 from gpu_core.runtime.probes import Check
-
-_VOID = {"meta", "br", "link"}
-
-
-class Reader(HTMLParser):
-    """Reads a page, and fails where elements do not nest."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.words: list[str] = []
-        self.tags: set[str] = set()
-        self.links: list[str] = []
-        self.feed(page)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.links += [value or "" for name, value in attrs if name in ("href", "src", "action")]
-        if tag not in _VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open[-1:] != ["style"] and data.strip():
-            self.words.append(data.strip())
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.words)
 
 
 def read(view: NodeView) -> Reader:
@@ -70,13 +36,27 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
     [
         "NVIDIA Device Plugin on node-a.example.internal",
         "Version 0.1.0, driver 550.90.07, CUDA 12.4, platform nvml, as of 2023-11-14 22:13:20 UTC.",
-        "GPUs (5)",
-        "nvidia.com/gpu 8 of 12 healthy time-slicing, 4 each ok The kubelet follows the list of devices",
-        "XID 79 (GPU has fallen off the bus) occurred, for 2 h (since 2023-11-14 20:13:20 UTC)",
-        "it answers again, for 100 s",
+        "GPUs that need attention (3)",
+        "Healthy GPUs (2)",
+        "look GPUs 4 found",
+        "nvidia.com/gpu 2 of 3 healthy 8 of 12 shares time-slicing, 4 each ok The kubelet follows the list of devices",
+        (
+            "GPU 1 unhealthy NVIDIA A100-SXM4-40GB XID 79 (GPU has fallen off the bus) occurred "
+            "Since: 2023-11-14 20:13:20 UTC, for 2 h What helps: Drain the node and restart it. "
+            "the driver asks for recovery: reset Since: 2023-11-14 22:12:20 UTC, for 60 s "
+            "What helps: Take the pods off the GPU and reset it. Recovery action: reset, as the driver asks"
+        ),
+        "GPU 3 partly unhealthy",
+        "3:1 1g.5gb 4.8 GiB unhealthy XID 79 (GPU has fallen off the bus) occurred on this MIG device Since:",
+        "it answers again, 2023-11-14 22:11:40 UTC, for 100 s",
+        "40.0 GiB · PCI 0000:00:00.0 · NUMA 0",
         "3 x nvidia.com/mig-1g.5gb",
         "3:0 1g.5gb 4.8 GiB healthy",
-        "GPU 4 unreadable nvmlDeviceGetHandleByIndex failed with GPU_IS_LOST",
+        (
+            "GPU 4 unreadable it never answered in full and is not served: "
+            "nvmlDeviceGetHandleByIndex failed with GPU_IS_LOST What helps: It is read again by itself."
+        ),
+        "The page looks again every 30 seconds.",
         "NV# joined directly by that many NVLinks",
         "shared (SHA-256 2192df8dc963)",
         "migStrategy: mixed",
@@ -84,6 +64,93 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
 )
 def test_what_there_is_to_know_is_said(part: str) -> None:
     assert part in read(node()).text.replace("\n", " ")
+
+
+def test_what_needs_attention_comes_first() -> None:
+    page = read(node())
+    assert page.words[:3] == [
+        "3 of 5 GPUs need attention: 1, 3, 4 - NVIDIA Device Plugin on node-a.example.internal",
+        "3 of 5 GPUs need attention: 1, 3, 4",
+        "ready",
+    ]
+    places = [
+        page.text.index(part) for part in ("GPU 1 un", "GPU 3 partly", "GPU 4 un", "Readiness", "GPU 0 h", "GPU 2 h")
+    ]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("view", "badge"),
+    [
+        pytest.param(well(), '<span class="badge good">ready</span>', id="all is well"),
+        pytest.param(node(), '<span class="badge warn">ready</span>', id="ready with unhealthy GPUs is no plain green"),
+        pytest.param(EMPTY, '<span class="badge bad">not ready</span>', id="not ready"),
+    ],
+)
+def test_readiness_has_the_colour_of_the_news(view: NodeView, badge: str) -> None:
+    assert badge in node_page(view)
+
+
+@pytest.mark.parametrize(
+    ("view", "text", "gpus"),
+    [
+        pytest.param(node(8), "3 of 9 GPUs need attention: 1, 7, 8", (1, 7, 8), id="several of several"),
+        pytest.param(
+            replace(well(4), gpus=(*well(3).gpus, gpu(3, SICK))),
+            "1 of 4 GPUs needs attention: 3",
+            (3,),
+            id="one of several",
+        ),
+        pytest.param(
+            replace(well(1), gpus=(gpu(0, SICK),)), "The only GPU needs attention: 0", (0,), id="the only one"
+        ),
+        pytest.param(well(8), "All 8 GPUs are healthy", (), id="none of several"),
+        pytest.param(well(1), "The only GPU is healthy", (), id="the only one is healthy"),
+        pytest.param(EMPTY, "", (), id="no GPU"),
+    ],
+)
+def test_gpus_that_need_attention_are_counted(view: NodeView, text: str, gpus: tuple[int, ...]) -> None:
+    state = attention(view)
+    assert (state.text, state.gpus) == (text, gpus)
+
+
+def test_a_healthy_node_says_so_first_and_shows_every_gpu() -> None:
+    page = read(well(8))
+    assert page.words[1:3] == ["All 8 GPUs are healthy", "ready"]
+    assert "GPUs (8)" in page.text
+    assert "attention" not in page.text
+
+
+def test_what_is_wrong_with_a_whole_gpu_is_not_said_again_of_each_mig_device() -> None:
+    migs = tuple(replace(mig, health=SICK) for mig in node(1).gpus[0].migs)
+    view = replace(well(1), gpus=(gpu(0, SICK, mig_enabled=True, migs=migs),))
+    page = read(view)
+    assert page.text.count("XID 79") == 1
+    assert "GPU 0 unhealthy" in page.text
+    assert page.text.count("1g.5gb 4.8 GiB unhealthy") == 3
+
+
+def test_the_page_is_looked_at_again_by_itself() -> None:
+    assert '<meta http-equiv="refresh" content="30"/>' in node_page(node())
+    assert '<meta http-equiv="refresh" content="30"/>' in program_page(PROGRAM)
+
+
+@pytest.mark.parametrize(
+    ("name", "css"),
+    [("nvidia.com/gpu", "name"), ("nvidia.com/mig-1g.5gb.me.shared", "name"), (f"nvidia.com/{'a' * 50}", "name long")],
+)
+def test_names_of_resources_are_not_broken_unless_no_phone_is_wide_enough(name: str, css: str) -> None:
+    markup = f'<span class="{css}">{name}</span>'
+    assert named(name) == markup
+    assert prose(f"{name}.sock <is> taken: {name}.") == f"{named(name + '.sock')} &lt;is&gt; taken: {markup}."
+    style = node_page(EMPTY)
+    assert ".name { white-space: nowrap; }" in style
+    assert ".name.long { white-space: normal; overflow-wrap: anywhere; }" in style
+
+
+def test_every_name_of_a_resource_on_the_page_is_kept_whole() -> None:
+    text = re.sub(r'<span class="name">nvidia\.com/[^<]*</span>', "", node_page(replace(node(), checks=(FOLLOWED,))))
+    assert re.findall(r"nvidia\.com/[^<]*", text) == []
 
 
 def test_what_was_always_well_needs_no_words() -> None:
@@ -141,10 +208,50 @@ def test_the_document_says_the_same() -> None:
         "cause": "",
         "reason": "it was in order from the start",
         "since": 1_699_913_600.0,
+        "advice": "",
+        "recoveryAction": None,
+        "also": [],
         "offered": {"nvidia.com/gpu": 1},
         "migDevices": [],
     }
-    assert document["gpus"][1]["migDevices"][1]["cause"] == SICK.cause
+    mig = document["gpus"][1]["migDevices"][1]
+    assert (mig["cause"], mig["advice"], mig["recoveryAction"]) == ("xid", "Drain the node and restart it.", "reset")
+    assert document["attention"] == {
+        "text": "2 of 3 GPUs need attention: 1, 2",
+        "gpus": [1, 2],
+        "total": 3,
+        "concerns": [
+            {
+                "gpu": 1,
+                "name": "MIG device 1:1 (1g.5gb)",
+                "uuid": "MIG-1",
+                "causes": [
+                    {
+                        "cause": "xid",
+                        "reason": "XID 79 (GPU has fallen off the bus) occurred on this MIG device",
+                        "since": 1_699_992_800.0,
+                        "advice": "Drain the node and restart it.",
+                    }
+                ],
+                "recoveryAction": "reset",
+            },
+            {
+                "gpu": 2,
+                "name": "GPU 2",
+                "uuid": "",
+                "causes": [
+                    {
+                        "cause": "unreadable",
+                        "reason": "it never answered in full and is not served: "
+                        "nvmlDeviceGetHandleByIndex failed with GPU_IS_LOST",
+                        "since": None,
+                        "advice": UNREADABLE,
+                    }
+                ],
+                "recoveryAction": None,
+            },
+        ],
+    }
     assert document["unreadable"] == [{"index": 2, "reason": "nvmlDeviceGetHandleByIndex failed with GPU_IS_LOST"}]
     assert (document["resources"][0]["listed"], document["resources"][0]["healthy"]) == (4, 4)
 

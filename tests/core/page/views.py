@@ -5,13 +5,38 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpu_core.devices.model import LinkLevel, PairLink
-from gpu_core.page.node_view import ConfigView, DeviceView, GpuView, HealthView, MigView, NodeView, ResourceView
+from gpu_core.page.node_view import (
+    CauseView,
+    ConfigView,
+    DeviceView,
+    GpuView,
+    HealthView,
+    MigView,
+    NodeView,
+    ResourceView,
+)
 from gpu_core.runtime.probes import Check
 
 NOW = 1_700_000_000.0
 WELL = HealthView(healthy=True, reason="it was in order from the start", since=NOW - 86400, changed=False)
 CURED = HealthView(healthy=True, reason="it answers again", since=NOW - 100)
-SICK = HealthView(healthy=False, reason="XID 79 (GPU has fallen off the bus) occurred", since=NOW - 7200, cause="xid")
+SICK = HealthView(
+    healthy=False,
+    reason="XID 79 (GPU has fallen off the bus) occurred",
+    since=NOW - 7200,
+    cause="xid",
+    advice="Drain the node and restart it.",
+    also=(
+        CauseView(
+            cause="action",
+            reason="the driver asks for recovery: reset",
+            since=NOW - 60,
+            advice="Take the pods off the GPU and reset it.",
+        ),
+    ),
+    recovery="reset",
+)
+PART_SICK = replace(SICK, reason="XID 79 (GPU has fallen off the bus) occurred on this MIG device", also=())
 CONFIG = "version: v1\nflags:\n  migStrategy: mixed\n"
 FOLLOWED = Check(name="nvidia.com/gpu", ok=True, reason="The kubelet follows the list of devices")
 
@@ -47,12 +72,12 @@ def node(gpus: int = 4) -> NodeView:
             uuid=f"MIG-{number}",
             profile="1g.5gb",
             memory_mib=4864,
-            health=SICK if number == 1 else WELL,
+            health=PART_SICK if number == 1 else WELL,
         )
         for number in range(3)
     )
     views = [gpu(index, SICK if index == 1 else CURED if index == 2 else WELL) for index in range(gpus - 1)]
-    views.append(gpu(gpus - 1, mig_enabled=True, migs=migs, offered=(("nvidia.com/mig-1g.5gb", 3),)))
+    views.append(gpu(gpus - 1, PART_SICK, mig_enabled=True, migs=migs, offered=(("nvidia.com/mig-1g.5gb", 3),)))
     devices = tuple(
         DeviceView(
             uuid=view.uuid,
@@ -71,7 +96,7 @@ def node(gpus: int = 4) -> NodeView:
         platform="nvml",
         driver="550.90.07",
         cuda="12.4",
-        checks=(Check(name="GPUs", ok=True, reason=f"{gpus} found"), FOLLOWED),
+        checks=(Check(name="GPUs", ok=True, reason=f"{gpus} found", concern=True), FOLLOWED),
         config=ConfigView(name="shared", digest="2192df8dc9637e26d542", text=CONFIG),
         gpus=tuple(views),
         unreadable=((gpus, "nvmlDeviceGetHandleByIndex failed with GPU_IS_LOST"),),
@@ -93,3 +118,16 @@ EMPTY = NodeView(
     checks=(Check(name="GPUs", ok=False, reason="no driver"),),
     config=ConfigView(name="", digest="", text="version: v1\n"),
 )
+
+
+def well(gpus: int = 4) -> NodeView:
+    """Return a node of so many GPUs that are all healthy."""
+    whole = node(gpus + 1)
+    return replace(
+        whole,
+        gpus=tuple(gpu(index) for index in range(gpus)),
+        unreadable=(),
+        resources=(),
+        links=(),
+        checks=(Check(name="GPUs", ok=True, reason=f"{gpus} found"), FOLLOWED),
+    )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from device_plugin.sickness import cause_of, gpu_device, mig_index
 from device_plugin.standing import Standing, checks
 from gpu_core.config.dump import config_text
-from gpu_core.devices.model import Gpu
+from gpu_core.devices.model import WITHOUT_HEALTH_CHECKS, Gpu
 from gpu_core.page.node_view import (
+    CauseView,
     ConfigView,
     DeviceView,
     GpuView,
@@ -33,7 +35,8 @@ def node_view(standing: Standing, *, node: str, version: str, now: float, clock:
     `now` is in seconds since 1970, `clock` the same moment by the clock of the health book.
     """
     inventory = standing.inventory
-    health = _health(standing.book, now - clock)
+    unwatched = inventory is not None and inventory.platform in WITHOUT_HEALTH_CHECKS
+    health = _health(standing.book, now - clock, unwatched=unwatched)
     gpus = () if inventory is None else inventory.gpus
     offers = _offers(resource for resource, _ in standing.served)
     return NodeView(
@@ -55,14 +58,27 @@ def node_view(standing: Standing, *, node: str, version: str, now: float, clock:
     )
 
 
-def _health(book: HealthBook, offset: float) -> Health:
+def _health(book: HealthBook, offset: float, *, unwatched: bool) -> Health:
     def health(device: Device) -> HealthView:
+        device = replace(device, gpu=None) if unwatched else device
         state = book.state(device)
+        later = sorted(book.ailments(device), key=lambda ailment: ailment.since)[1:]
         return HealthView(
             healthy=state.healthy,
             reason=state.reason,
             since=state.since + offset,
             cause=cause_of(book, device),
+            advice=state.advice,
+            also=tuple(
+                CauseView(
+                    cause=ailment.cause.value,
+                    reason=ailment.reason,
+                    since=ailment.since + offset,
+                    advice=ailment.advice,
+                )
+                for ailment in later
+            ),
+            recovery=book.recovery.get(device.physical),
             changed=state.since != book.started,
         )
 

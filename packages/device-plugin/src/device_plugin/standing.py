@@ -61,15 +61,20 @@ def _hardware(standing: Standing) -> Check:
         return Check(name="GPUs", ok=False, reason=standing.failure)
     if not standing.served:
         return Check(name="GPUs", ok=False, reason="there is nothing to serve on this node, and nothing is registered")
-    devices = sum(len(resource.devices) for resource, _ in standing.served)
-    sick = sum(
-        not standing.book.state(device).healthy for resource, _ in standing.served for device in resource.devices
-    )
+    devices = [device for resource, _ in standing.served for device in resource.devices]
+    unhealthy = [device for device in devices if not standing.book.state(device).healthy]
     gpus = 0 if standing.inventory is None else len(standing.inventory.gpus)
-    reason = f"{gpus} found, {devices} devices and shares served"
-    if sick:
-        reason += f", {sick} of them unhealthy"
-    return Check(name="GPUs", ok=True, reason="; ".join([reason, *_unanswered(standing)]))
+    reason = f"{gpus} found, {len(devices)} devices and shares served"
+    if unhealthy:
+        # GPUs first: they are what somebody has to do something about, however many share them.
+        broken = len({device.physical for device in unhealthy})
+        reason = (
+            f"{gpus} found, {broken} of them unhealthy; {len(devices)} devices and shares served, {len(unhealthy)} of "
+            "them unhealthy"
+        )
+    unanswered = tuple(_unanswered(standing))
+    concern = bool(unhealthy or unanswered)
+    return Check(name="GPUs", ok=True, reason="; ".join([reason, *unanswered]), concern=concern)
 
 
 def _unanswered(standing: Standing) -> Iterator[str]:

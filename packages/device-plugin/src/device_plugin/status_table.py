@@ -1,11 +1,16 @@
-"""What `status` shows: the devices of each resource, their health, and which pods hold them. Pure."""
+"""What `status` shows: what needs attention first, then the devices of each resource and who holds them. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gpu_core.page.frame import ago
+from gpu_core.page.frame import ago, moment
+from gpu_core.page.node_view import recovery_text
+
+_WIDTH = 100
+"""Letters of a line of prose."""
 
 _COLUMNS = ("RESOURCE", "GPU", "DEVICE", "PRODUCT", "HEALTH", "FREE", "HELD BY")
 
@@ -35,22 +40,54 @@ def with_holders(document: Mapping[str, Any], holders: Mapping[tuple[str, str], 
 
 
 def as_text(document: Mapping[str, Any], notes: Sequence[str]) -> str:
-    """Return the table, under what is missing and above the notes."""
-    lines = []
+    """Return the table, under what needs attention and what is missing, and above the notes."""
+    lines = [_headline(document), "", *_attention(document)]
     if "program" in document:
         node = f" on {document['node']}" if document.get("node") else ""
         state = "ready" if document.get("ready") else "not ready"
         lines.append(f"{document['program']} {document['version']}{node}: {state}")
     lines += [f"  {check['name']}: {check['reason']}" for check in document["checks"] if not check["ok"]]
-    lines += [
-        f"  GPU {gpu['index']} is not served, as it never answered in full: {gpu['reason']}"
-        for gpu in document.get("unreadable", ())
-    ]
-    lines += [""] if lines else []
+    lines += [""] if lines[-1] else []
     rows = [row for resource in document["resources"] for row in _rows(resource, document.get("time"))]
     lines += _aligned([_COLUMNS, *rows]) if rows else ["No device is served."]
     lines += ["", *notes] if notes else []
     return "\n".join(lines) + "\n"
+
+
+def _headline(document: Mapping[str, Any]) -> str:
+    """Return the first line: how many GPUs need attention, or devices where the GPUs behind them are not known."""
+    if "attention" in document:
+        return str(document["attention"]["text"]) or "No GPU is known on this node"
+    healthy = {
+        device["uuid"]: device["healthy"] for resource in document["resources"] for device in resource["devices"]
+    }
+    unhealthy = [uuid for uuid, well in healthy.items() if not well]
+    if not healthy:
+        return "No device is served"
+    if not unhealthy:
+        return f"{len(healthy)} of {len(healthy)} devices are healthy"
+    return f"{len(unhealthy)} of {len(healthy)} devices need attention: {', '.join(unhealthy)}"
+
+
+def _attention(document: Mapping[str, Any]) -> Iterator[str]:
+    """Give what happened to what needs attention, since when, what helps, and the recovery action."""
+    if "attention" not in document:
+        return
+    for concern in document["attention"]["concerns"]:
+        yield f"{concern['name']} {concern['uuid']}".rstrip()
+        for cause in concern["causes"]:
+            yield from _fact("what happened", cause["reason"])
+            if cause["since"] is not None:
+                since = f"{moment(cause['since'])}, for {ago(document['time'] - cause['since'])}"
+                yield from _fact("since", since)
+            yield from _fact("what helps", cause["advice"])
+        yield from _fact("recovery action", recovery_text(concern["recoveryAction"]))
+        yield ""
+
+
+def _fact(name: str, text: str) -> Iterator[str]:
+    first = f"  {name + ':':17}"
+    yield from textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=" " * len(first))
 
 
 def _rows(resource: Mapping[str, Any], now: float | None) -> list[tuple[str, ...]]:

@@ -20,6 +20,10 @@ class Platform(StrEnum):
     VFIO = "vfio"
 
 
+WITHOUT_HEALTH_CHECKS = frozenset({Platform.WSL, Platform.TEGRA})
+"""Where the driver reports no events of GPUs, and what is served is one device that stands for all of them."""
+
+
 class LinkLevel(IntEnum):
     """How far apart two GPUs sit on the PCIe tree; NVML's nvmlGpuTopologyLevel_t, smaller is closer."""
 

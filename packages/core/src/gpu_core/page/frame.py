@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -13,26 +14,50 @@ _MINUTE = 60.0
 _HOUR = 3600.0
 _DAY = 86400.0
 
+REFRESH = 30
+"""Seconds after which a browser looks again by itself."""
+
+_UNBROKEN = 32
+"""Letters of the longest name that is never broken: so many fit on the narrowest phone."""
+
+_RESOURCE = re.compile(r"(nvidia\.com/[A-Za-z0-9][A-Za-z0-9._-]*[A-Za-z0-9])")
+
 LINKS = (("/metrics", "metrics"), ("/readyz", "readiness"), ("/healthz", "liveness"), ("/status.json", "JSON"))
 
 
-def page(*, title: str, about: str, checks: tuple[Check, ...], sections: Iterable[Child], foot: str) -> str:
-    """Return a whole document."""
-    ok = all_ok(checks)
+def page(
+    *,
+    title: str,
+    about: str,
+    checks: tuple[Check, ...],
+    sections: Iterable[Child],
+    headline: str = "",
+    concern: bool = False,
+) -> str:
+    """Return a whole document.
+
+    `headline` is what counts most: it opens page and title instead of the title alone. With `concern` it is no good
+    news, and readiness is not shown as such either.
+    """
     head = el(
         "head",
         el("meta", charset="utf-8"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        el("title", title),
+        el("meta", http_equiv="refresh", content=str(REFRESH)),
+        el("title", f"{headline} - {title}" if headline else title),
         el("style", raw(STYLE)),
     )
     links = [join(" · ", el("a", word, href=path)) for path, word in LINKS]
+    if headline:
+        head_line, about = el("h1", headline, class_="bad" if concern else None), f"{title}. {about}"
+    else:
+        head_line = el("h1", title)
     body = el(
         "body",
-        el("div", el("h1", title), badge("ready" if ok else "not ready", good=ok), class_="head"),
+        el("div", head_line, _readiness(checks, concern=concern), class_="head"),
         el("p", about, class_="faint"),
         el("main", *sections),
-        el("footer", foot, *links),
+        el("footer", f"The page looks again every {REFRESH} seconds.", *links),
     )
     return f"<!DOCTYPE html>\n{el('html', head, body, lang='en')}\n"
 
@@ -47,13 +72,34 @@ def badge(word: str, *, good: bool) -> Markup:
     return el("span", word, class_=f"badge {'good' if good else 'bad'}")
 
 
+def warning_badge(word: str) -> Markup:
+    """Return a word in the colour of what works and wants to be looked at all the same."""
+    return el("span", word, class_="badge warn")
+
+
+def named(name: str) -> Markup:
+    """Return a name that is not broken at the end of a line, unless it is too long for a phone."""
+    return el("span", name, class_="name" if len(name) <= _UNBROKEN else "name long")
+
+
+def prose(text: str) -> Markup:
+    """Return a text in which the names of resources are not broken."""
+    return join(*(named(part) if place % 2 else part for place, part in enumerate(_RESOURCE.split(text))))
+
+
+def _readiness(checks: tuple[Check, ...], *, concern: bool) -> Markup:
+    if not all_ok(checks):
+        return badge("not ready", good=False)
+    return warning_badge("ready") if concern else badge("ready", good=True)
+
+
 def checks_section(checks: Iterable[Check]) -> Markup:
     """Return what the program needs to be ready, and why what is missing is missing."""
     lines = [
         el(
             "li",
-            badge("ok" if check.ok else "no", good=check.ok),
-            el("span", el("strong", check.name), f" {check.reason}"),
+            warning_badge("look") if check.ok and check.concern else badge("ok" if check.ok else "no", good=check.ok),
+            el("span", el("strong", named(check.name)), " ", prose(check.reason)),
         )
         for check in checks
     ]

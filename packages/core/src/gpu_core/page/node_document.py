@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from gpu_core.devices.link_words import link_word
-from gpu_core.page.node_view import GpuView, HealthView, NodeView, ResourceView
+from gpu_core.page.attention import Concern, attention
+from gpu_core.page.node_view import CauseView, GpuView, HealthView, NodeView, ResourceView
 
 
 def node_document(view: NodeView) -> dict[str, Any]:
     """Return the node in JSON's terms; times are seconds since 1970."""
+    state = attention(view)
     return {
         "program": view.program,
         "version": view.version,
@@ -19,6 +21,12 @@ def node_document(view: NodeView) -> dict[str, Any]:
         "driver": view.driver,
         "cuda": view.cuda,
         "ready": all(check.ok for check in view.checks),
+        "attention": {
+            "text": state.text,
+            "gpus": list(state.gpus),
+            "total": state.total,
+            "concerns": [_concern(concern) for concern in state.concerns],
+        },
         "checks": [{"name": check.name, "ok": check.ok, "reason": check.reason} for check in view.checks],
         "config": {"name": view.config.name, "digest": view.config.digest},
         "resources": [_resource(resource) for resource in view.resources],
@@ -27,6 +35,16 @@ def node_document(view: NodeView) -> dict[str, Any]:
         "links": [
             ["" if a == b else link_word(link) for b, link in enumerate(row)] for a, row in enumerate(view.links)
         ],
+    }
+
+
+def _concern(concern: Concern) -> dict[str, Any]:
+    return {
+        "gpu": concern.gpu,
+        "name": concern.name,
+        "uuid": concern.uuid,
+        "causes": [_cause(cause) for cause in concern.causes],
+        "recoveryAction": concern.recovery,
     }
 
 
@@ -76,4 +94,16 @@ def _gpu(gpu: GpuView) -> dict[str, Any]:
 
 
 def _health(health: HealthView) -> dict[str, Any]:
-    return {"healthy": health.healthy, "cause": health.cause, "reason": health.reason, "since": health.since}
+    return {
+        "healthy": health.healthy,
+        "cause": health.cause,
+        "reason": health.reason,
+        "since": health.since,
+        "advice": health.advice,
+        "recoveryAction": health.recovery,
+        "also": [_cause(cause) for cause in health.also],
+    }
+
+
+def _cause(cause: CauseView) -> dict[str, Any]:
+    return {"cause": cause.cause, "reason": cause.reason, "since": cause.since, "advice": cause.advice}

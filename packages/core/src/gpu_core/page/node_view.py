@@ -12,17 +12,47 @@ from gpu_core.runtime.probes import Check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CauseView:
+    """One thing that is wrong: in one word, in words, since when (None for ever since), and what helps."""
+
+    cause: str
+    reason: str
+    since: float | None
+    advice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HealthView:
     """Whether something is healthy, why it is or is not, and since when.
 
-    `cause` is one word, empty while healthy. `changed` is false for what was healthy ever since we looked at it.
+    `cause` is one word, and `advice` what helps, both empty while healthy; `also` is what came on top. `recovery` is
+    the action that the driver asks for, in its word; None where it tells none. `changed` is false for what was healthy
+    ever since we looked at it.
     """
 
     healthy: bool
     reason: str
     since: float
     cause: str = ""
+    advice: str = ""
+    also: tuple[CauseView, ...] = ()
+    recovery: str | None = None
     changed: bool = True
+
+    @property
+    def causes(self) -> tuple[CauseView, ...]:
+        """All that is wrong, the first first; nothing while healthy."""
+        if self.healthy:
+            return ()
+        first = CauseView(cause=self.cause, reason=self.reason, since=self.since, advice=self.advice)
+        return (first, *self.also)
+
+
+def recovery_text(recovery: str | None) -> str:
+    """Return the recovery action that the driver asks for, as a person reads it."""
+    if recovery is None:
+        return "not told by the driver"
+    return "none" if recovery == "none" else f"{recovery}, as the driver asks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +102,11 @@ class ResourceView:
     replicas: int
     devices: tuple[DeviceView, ...]
     kubelet: Check
+
+    @property
+    def healthy_devices(self) -> int:
+        """How many whole devices are healthy; each counts once, however many share it."""
+        return sum(device.health.healthy for device in self.devices)
 
     @property
     def listed(self) -> int:

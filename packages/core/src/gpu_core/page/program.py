@@ -46,7 +46,6 @@ def program_page(view: ProgramView) -> str:
         about=f"Version {view.version}. As of {moment(view.now)}.",
         checks=view.checks,
         sections=sections,
-        foot="Reload the page to look again.",
     )
 
 

@@ -19,11 +19,15 @@ A driver that hangs, or sixteen GPUs whose links are read, take many seconds, an
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that a program needs to be ready: its name, whether it is there, and a reason in words."""
+    """One thing that a program needs to be ready: its name, whether it is there, and a reason in words.
+
+    `concern` tells that somebody should look at it though the program does its work.
+    """
 
     name: str
     ok: bool
     reason: str
+    concern: bool = False
 
 
 Checks = Callable[[], tuple[Check, ...]]

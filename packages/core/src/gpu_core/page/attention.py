@@ -1,0 +1,93 @@
+"""Which GPUs of a node somebody should look at, and why: what a page and `status` say first. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpu_core.page.node_view import CauseView, GpuView, NodeView
+from gpu_core.resources.what_helps import UNREADABLE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concern:
+    """A GPU or MIG device with all that is wrong with it, the first first.
+
+    `gpu` is the index of the GPU. `name` is what a person calls it. `uuid` is empty for a GPU that never told it, and
+    `recovery` None where the driver tells no recovery action.
+    """
+
+    gpu: int
+    name: str
+    uuid: str
+    causes: tuple[CauseView, ...]
+    recovery: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention:
+    """What somebody should look at, GPU by GPU, on a node of `total` GPUs."""
+
+    concerns: tuple[Concern, ...]
+    total: int
+
+    @property
+    def gpus(self) -> tuple[int, ...]:
+        """The indices of the GPUs that need attention, in order."""
+        return tuple(dict.fromkeys(concern.gpu for concern in self.concerns))
+
+    @property
+    def text(self) -> str:
+        """The same in one line; empty for a node without GPUs."""
+        count = len(self.gpus)
+        listed = ", ".join(map(str, self.gpus))
+        match self.total, count:
+            case 0, _:
+                return ""
+            case 1, 0:
+                return "The only GPU is healthy"
+            case 1, _:
+                return f"The only GPU needs attention: {listed}"
+            case _, 0:
+                return f"All {self.total} GPUs are healthy"
+            case _, 1:
+                return f"1 of {self.total} GPUs needs attention: {listed}"
+        return f"{count} of {self.total} GPUs need attention: {listed}"
+
+
+def attention(view: NodeView) -> Attention:
+    """Return what needs attention: unhealthy GPUs and MIG devices, and GPUs that could never be read."""
+    concerns = [concern for gpu in view.gpus for concern in _concerns(gpu)]
+    concerns += [
+        Concern(gpu=index, name=f"GPU {index}", uuid="", causes=(unreadable(reason),), recovery=None)
+        for index, reason in view.unreadable
+    ]
+    concerns.sort(key=lambda concern: concern.gpu)
+    return Attention(concerns=tuple(concerns), total=len(view.gpus) + len(view.unreadable))
+
+
+def whole_causes(gpu: GpuView) -> tuple[CauseView, ...]:
+    """Return what is wrong with the whole of a GPU, and so with each MIG device of it, not with one of them alone."""
+    return tuple(cause for cause in gpu.health.causes if all(cause in mig.health.causes for mig in gpu.migs))
+
+
+def unreadable(reason: str) -> CauseView:
+    """Return what is wrong with a GPU that never answered in full, and so is not served."""
+    return CauseView(
+        cause="unreadable",
+        reason=f"it never answered in full and is not served: {reason}",
+        since=None,
+        advice=UNREADABLE,
+    )
+
+
+def _concerns(gpu: GpuView) -> Iterator[Concern]:
+    whole = whole_causes(gpu)
+    if whole:
+        name = f"GPU {gpu.index} ({gpu.product})"
+        yield Concern(gpu=gpu.index, name=name, uuid=gpu.uuid, causes=whole, recovery=gpu.health.recovery)
+    for mig in gpu.migs:
+        own = tuple(cause for cause in mig.health.causes if cause not in whole)
+        if own:
+            name = f"MIG device {mig.index} ({mig.profile})"
+            yield Concern(gpu=gpu.index, name=name, uuid=mig.uuid, causes=own, recovery=mig.health.recovery)
