@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from config_manager.app import App, Surroundings
 from config_manager.loop import Event
+from config_manager.serve import ConfigManager, Surroundings
 from fakes.api_server import ApiServer
 from fakes.configmap import ConfigMapVolume
 from fakes.kubeconfig import write_kubeconfig
@@ -114,7 +114,7 @@ class Node:
             first_pause=0.01,
             chance=lambda: 0.5,
         )
-        self._app: App | None = None
+        self._app: ConfigManager | None = None
         self._thread: threading.Thread | None = None
         self._raised: BaseException | None = None
 
@@ -123,12 +123,14 @@ class Node:
         return replace(self.surroundings, **changes)
 
     def start(self, **settings: Any) -> None:
-        self._app = App(replace(self.settings, **settings), self.surroundings, log=self.log, counters=self.counters)
+        self._app = ConfigManager(
+            replace(self.settings, **settings), self.surroundings, log=self.log, counters=self.counters
+        )
         self._raised = None
         self._thread = threading.Thread(target=self._run, args=(self._app,), daemon=True)
         self._thread.start()
 
-    def _run(self, app: App) -> None:
+    def _run(self, app: ConfigManager) -> None:
         try:
             app.run()
         except BaseException as error:  # noqa: BLE001  handed to the test

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from config_manager.agenda import Agenda
-from config_manager.app import Surroundings, task_of
 from config_manager.loop import Event, Loop
 from config_manager.report import Reporter
+from config_manager.serve import Surroundings, task_of
 from config_manager.switch import Switch
 from config_manager.watch import LabelSeen
 from fakes.configmap import ConfigMapVolume

@@ -70,13 +70,12 @@ EDGES = frozenset(
         # access to the Kubernetes API
         "gpu_cluster.access",
         "gpu_cluster.cluster",
-        "gpu_cluster.connect",
         "gpu_cluster.node_events",
         "gpu_cluster.patience",
         "gpu_cluster.transport",
         "gpu_cluster.watching",
         # config-manager
-        "config_manager.app",
+        "config_manager.serve",
         "config_manager.apply",
         "config_manager.cli",
         "config_manager.find",
@@ -139,7 +138,6 @@ EDGES = frozenset(
         "mps_control_daemon.machine",
         "mps_control_daemon.mount_shm",
         "mps_control_daemon.processes",
-        "mps_control_daemon.selinux",
         "mps_control_daemon.serve",
     }
 )

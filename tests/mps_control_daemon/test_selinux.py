@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpu_core.errors import MpsError
-from mps_control_daemon.selinux import CONTEXT, relabel
+from mps_control_daemon.daemon import CONTAINER_FILES, relabel
 
 
 def test_without_selinux_nothing_is_labelled(tmp_path: Path) -> None:
@@ -25,9 +25,9 @@ def test_with_selinux_everything_in_the_directory_is_labelled(tmp_path: Path) ->
     except MpsError as error:
         # The kernel of this machine, or its file system, does not take labels.
         assert str(error) == (  # noqa: PT017  Which of the two it is, nobody can choose.
-            f"{pipe} cannot be labelled {CONTEXT}: {error.__cause__.strerror}. "  # type: ignore[union-attr]
+            f"{pipe} cannot be labelled {CONTAINER_FILES}: {error.__cause__.strerror}. "  # type: ignore[union-attr]
             "Run the daemon's container privileged."
         )
         pytest.skip(str(error))
     for path in (pipe, pipe / "deep", pipe / "deep/control"):
-        assert os.getxattr(path, "security.selinux") == CONTEXT.encode() + b"\0"
+        assert os.getxattr(path, "security.selinux") == CONTAINER_FILES.encode() + b"\0"

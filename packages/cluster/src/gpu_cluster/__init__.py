@@ -5,8 +5,7 @@
 package costs nothing: the `kubernetes` package is loaded by the first `connect()`.
 """
 
-from gpu_cluster.cluster import Cluster, PatchType
-from gpu_cluster.connect import connect
+from gpu_cluster.cluster import Cluster, PatchType, connect
 from gpu_cluster.errors import (
     ApiError,
     Backoff,

@@ -1,14 +1,18 @@
-"""The API server's verbs over plain dicts."""
+"""The way to the API server, and its verbs over plain dicts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
+from gpu_cluster.access import SERVICE_ACCOUNT, find_access
 from gpu_cluster.errors import UnreachableError
 from gpu_cluster.kinds import Kind
+from gpu_cluster.rate import TokenBucket
 from gpu_cluster.transport import Transport
 from gpu_cluster.watching import WatchStream
 
@@ -176,6 +180,29 @@ class Cluster:
         if not isinstance(document, dict):
             raise UnreachableError(f"The answer to {method} {path} is no object.", status=0)
         return document
+
+
+def connect(
+    *,
+    kubeconfig: str | None = None,
+    qps: float = 5.0,
+    burst: int = 10,
+    environ: Mapping[str, str],
+    user_agent: str = "k8s-gpu-suite",
+    service_account: Path = SERVICE_ACCOUNT,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Cluster:
+    """Return access to the API server: through `kubeconfig` where one is given, else with the pod's service account.
+
+    At most `burst` requests are sent at once, and `qps` a second over time; a `qps` of 0 or less lifts the
+    limit. What waits for an answer is told soon after `stopped` says that the program ends, or after `close`. No
+    request is made yet. Raises ClusterError where there is neither a pod nor a kubeconfig.
+    """
+    access = find_access(kubeconfig, environ, service_account=service_account)
+    bucket = TokenBucket(qps=qps, burst=burst)
+    return Cluster(Transport(access, bucket, user_agent=user_agent, clock=clock, sleep=sleep, stopped=stopped))
 
 
 def _selectors(field_selector: str, label_selector: str) -> dict[str, str]:

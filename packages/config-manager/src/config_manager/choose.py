@@ -1,4 +1,4 @@
-"""Which config a node gets: from its label, the files there are, a default and fallbacks. Pure."""
+"""Which config a node gets, from its label, the files there are, a default and fallbacks; and whether it may. Pure."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from gpu_core.config.options import Program
+from gpu_core.config.parse import parse_text
+from gpu_core.config.programs import DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON
+from gpu_core.config.rules import judge_words
 from gpu_core.config.words import FallbackStrategy
 
 NAMED_FALLBACK = "default"
 """Name of the file that the fallback `named` looks for."""
+
+_READERS: tuple[Program[object], ...] = (DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +85,23 @@ def choose(label: str | None, names: Sequence[str], rules: Rules) -> Choice:
         + (f"no fallback applies: {', '.join(tried)}." if tried else "no fallbacks are configured.")
         + f" Label the node with one of: {_listed(there)}."
     )
+
+
+def check(content: bytes, file: str, programs: Sequence[str]) -> tuple[str, ...]:
+    """Return one finished line for each error in a file, none when it can be handed to the programs.
+
+    What the programs' own flags and variables add is not known here, so this finds what is wrong with the file by
+    itself: syntax, types, names, and words that no program or not the signalled one can follow.
+
+    `programs` are the names of those that read it; when none of them is known, all programs are meant.
+    """
+    parsed = parse_text(content, file)
+    errors = [str(problem) for problem in parsed.problems.errors]
+    names = {program.rpartition("/")[2] for program in programs}
+    readers = [reader for reader in _READERS if names.intersection(reader.commands)] or _READERS
+    for reader in readers:
+        errors += [str(problem) for problem in judge_words(parsed.layer, reader, parsed.positions).errors]
+    return tuple(dict.fromkeys(errors))
 
 
 def _named(name: str, there: frozenset[str], source: str, next_step: str) -> Choice:

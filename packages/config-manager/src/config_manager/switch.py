@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import assert_never
 
 from config_manager.apply import EMPTY, config_names, copy_of, look, read_config, save_copy, take_steps
-from config_manager.check import check
-from config_manager.choose import Chosen, ChosenEmpty, NotChosen, Rules, choose
+from config_manager.choose import Chosen, ChosenEmpty, NotChosen, Rules, check, choose
 from config_manager.contest import Contest
 from config_manager.find import signal_programs
 from config_manager.plan import Found, Keep, Wish, plan

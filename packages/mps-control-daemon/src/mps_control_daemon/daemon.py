@@ -18,7 +18,11 @@ from gpu_core.runtime.files import read_regular, write_atomically
 from mps_control_daemon.commands import Command, ask_daemon, limit_lines, start_daemon
 from mps_control_daemon.machine import COMMAND, Machine
 from mps_control_daemon.processes import PID_FILE, control_daemon, servers
-from mps_control_daemon.selinux import relabel
+
+CONTAINER_FILES = "system_u:object_r:container_file_t:s0"
+"""The SELinux label of files that any container may use."""
+
+_ATTRIBUTE = "security.selinux"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,3 +168,19 @@ def _make_directory(directory: Path) -> None:
         raise MpsError(
             f"{directory} cannot be created: {error.strerror}. Mount the MPS root there, writable."
         ) from error
+
+
+def relabel(directory: Path, sys_root: Path) -> None:
+    """Label a directory and all that is in it, where SELinux is on; raise MpsError when that is refused."""
+    if not (sys_root / "fs" / "selinux").exists():
+        return
+    for path in (directory, *sorted(directory.rglob("*"))):
+        try:
+            os.setxattr(path, _ATTRIBUTE, CONTAINER_FILES.encode() + b"\0", follow_symlinks=False)
+        except FileNotFoundError:
+            # Pipes come and go with the daemon.
+            continue
+        except OSError as error:
+            raise MpsError(
+                f"{path} cannot be labelled {CONTAINER_FILES}: {error.strerror}. Run the daemon's container privileged."
+            ) from error

@@ -12,7 +12,7 @@ from mps_control_daemon.compute_mode import ComputeModes
 from mps_control_daemon.daemon import ControlDaemon
 from mps_control_daemon.logs import LogTail
 from mps_control_daemon.metrics import DEATHS, START_FAILURES, UP
-from mps_control_daemon.pace import START_AGAIN, Pace
+from mps_control_daemon.restarts import START_AGAIN, Restarts
 
 
 class Supervised:
@@ -42,28 +42,28 @@ class Supervised:
         self._clock = clock
         self._log = get_logger(resource=daemon.resource)
         self._tail = LogTail(daemon.log, write)
-        self._pace = Pace(due=clock())
+        self._restarts = Restarts(due=clock())
 
     @property
     def ready(self) -> bool:
         """Whether the daemon runs and answered the last question."""
-        return self.running is not None and not self._pace.misses
+        return self.running is not None and not self._restarts.misses
 
     def want(self, plan: DaemonPlan) -> None:
         """Start with this plan from now on; a daemon that runs goes on."""
         if plan != self._wanted and self.running is None:
-            self._pace = Pace(due=self._clock())
+            self._restarts = Restarts(due=self._clock())
         self._wanted = plan
 
     def step(self) -> None:
         """Do what is due."""
         self._tail.forward()
         if self.running is None:
-            if self._pace.is_due(self._clock()):
+            if self._restarts.is_due(self._clock()):
                 self._start()
         elif self.daemon.has_died():
             self._give_up("its process has ended")
-        elif self._pace.is_due(self._clock()):
+        elif self._restarts.is_due(self._clock()):
             self._ask()
         self._counters.set(UP, float(self.ready), resource=self.daemon.resource)
 
@@ -95,14 +95,14 @@ class Supervised:
                 self.running = plan
         except SuiteError as error:
             self._modes.restore(plan.uuids)
-            self._pace = self._pace.start_failed(self._clock())
+            self._restarts = self._restarts.start_failed(self._clock())
             self._counters.add(START_FAILURES, resource=plan.resource)
             self.reason = f"it cannot be started: {error}"
             self._log.error(
                 f"The MPS control daemon cannot be started; retrying in {START_AGAIN:g} s", reason=str(error)
             )
             return
-        self._pace = self._pace.started(self._clock())
+        self._restarts = self._restarts.started(self._clock())
         self.reason = _runs(plan)
         message = (
             "An MPS control daemon from before is still in order" if adopted else "An MPS control daemon was started"
@@ -113,14 +113,14 @@ class Supervised:
         ill = self.daemon.illness()
         now = self._clock()
         if ill is None:
-            self._pace = self._pace.answered(now)
+            self._restarts = self._restarts.answered(now)
             if self.running is not None:
                 self.reason = _runs(self.running)
             return
-        self._pace = self._pace.missed(now)
+        self._restarts = self._restarts.missed(now)
         self.reason = f"it is not in order: {ill}"
         self._log.warning("The MPS control daemon is not in order", reason=ill)
-        if self._pace.hangs:
+        if self._restarts.hangs:
             self._give_up(ill)
 
     def _give_up(self, reason: str) -> None:
@@ -129,8 +129,8 @@ class Supervised:
         self.running = None
         self.reason = f"it is lost, and another one will be started: {reason}"
         now = self._clock()
-        self._pace = self._pace.died(now)
-        wait = self._pace.due - now
+        self._restarts = self._restarts.died(now)
+        wait = self._restarts.due - now
         self._log.error(f"The MPS control daemon is lost; starting another one in {wait:g} s", reason=reason)
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from config_manager.check import check
+from config_manager.choose import check
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ _CALM = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class Restarts:
     """`due` is when the next step is: a start while the daemon is down, a question while it runs."""
 
     running_since: float | None = None
@@ -35,26 +35,26 @@ class Pace:
         """Whether it is time."""
         return now >= self.due
 
-    def started(self, now: float) -> Pace:
-        """Return the pace of a daemon that was just started."""
+    def started(self, now: float) -> Restarts:
+        """Return the restarts of a daemon that was just started."""
         return replace(self, running_since=now, misses=0, due=now + ASK_AGAIN)
 
-    def start_failed(self, now: float) -> Pace:
-        """Return the pace after a start that failed."""
+    def start_failed(self, now: float) -> Restarts:
+        """Return the restarts after a start that failed."""
         return replace(self, running_since=None, misses=0, due=now + START_AGAIN)
 
-    def died(self, now: float) -> Pace:
-        """Return the pace after a daemon ended by itself, or had to be given up."""
+    def died(self, now: float) -> Restarts:
+        """Return the restarts after a daemon ended by itself, or had to be given up."""
         calm = self.running_since is not None and now - self.running_since >= _CALM
         deaths = 1 if calm else self.deaths + 1
-        return Pace(deaths=deaths, due=now + _PAUSE.after(deaths - 1))
+        return Restarts(deaths=deaths, due=now + _PAUSE.after(deaths - 1))
 
-    def answered(self, now: float) -> Pace:
-        """Return the pace after a good answer."""
+    def answered(self, now: float) -> Restarts:
+        """Return the restarts after a good answer."""
         return replace(self, misses=0, due=now + ASK_AGAIN)
 
-    def missed(self, now: float) -> Pace:
-        """Return the pace after a question without a good answer."""
+    def missed(self, now: float) -> Restarts:
+        """Return the restarts after a question without a good answer."""
         return replace(self, misses=self.misses + 1, due=now + ASK_AGAIN)
 
     @property
