@@ -84,6 +84,7 @@ class NodeRoot:
         self.driver_missing = False
         self.error: SuiteError | None = None
         self.host: Path | None = root
+        self.container = False
         debian(root)
         self.put("proc/driver/nvidia/version", _VERSION)
         self.put("proc/self/status", "Name:\tpython\nUid:\t0\t0\t0\t0\nCapEff:\t000001ffffffffff\n")
@@ -93,8 +94,22 @@ class NodeRoot:
         for tool in ("nvidia-container-runtime", "nvidia-ctk"):
             self.put(f"usr/bin/{tool}", "")
         (root / "var/run/cdi").mkdir(parents=True)
+        self.plug("0000:07:00.0")
         self.listen(KUBELET)
         self.listen(PODS)
+
+    def plug(self, address: str, *, driver: str = "nvidia", class_code: int = 0x030200, vendor: int = 0x10DE) -> None:
+        """Put a function on the PCI bus, which a driver holds; an empty one for none."""
+        folder = f"sys/bus/pci/devices/{address}"
+        for name, value in (("vendor", f"{vendor:#06x}"), ("class", f"{class_code:#08x}"), ("device", "0x1eb8")):
+            self.put(f"{folder}/{name}", f"{value}\n")
+        if driver:
+            (self.root / f"sys/bus/pci/drivers/{driver}").mkdir(parents=True, exist_ok=True)
+            self.link(f"{folder}/driver", f"../../drivers/{driver}")
+
+    def unplug(self) -> None:
+        """Leave the PCI bus without a GPU."""
+        self.remove("sys/bus/pci/devices/0000:07:00.0")
 
     def put(self, path: str, text: str) -> None:
         put(self.root, path, text.encode())
@@ -146,7 +161,7 @@ class NodeRoot:
             own=Roots(root=self.root),
             host=None if self.host is None else Roots(root=self.host),
             machine=self.machine,
-            container=self.host is None,
+            container=self.container or self.host is None,
             config=loaded.config,
             settings=loaded.settings,
             driver=self._driver(loaded),

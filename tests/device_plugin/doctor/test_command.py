@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from device_plugin.doctor.machine import ask_driver, in_container
 from device_plugin.doctor.report import as_json, as_text
 from device_plugin.source import NodeSource
 from gpu_core.command import run_program
+from gpu_core.command.terminal import Terminal
 from gpu_core.config.load import Loaded
 from gpu_core.config.model import Config
 from gpu_core.config.programs import DEVICE_PLUGIN
@@ -34,7 +36,6 @@ FINDINGS = (
     skipped("runtime", "The host's files are not visible here."),
 )
 TEXT = """\
-ok        config: The configuration is valid.
 PROBLEM   driver: The driver does not start: nvmlInit failed with DRIVER_NOT_LOADED, as on a node
           whose kernel was updated and whose driver was not.
           The kernel has no NVIDIA driver at work.
@@ -42,9 +43,13 @@ PROBLEM   driver: The driver does not start: nvmlInit failed with DRIVER_NOT_LOA
 WARNING   MIG: The strategy is none.
           MIG devices are not served.
           -> Set --mig-strategy.
+ok        config: The configuration is valid.
 skipped   runtime: The host's files are not visible here.
 
 1 problem, 1 warning, 1 ok, 1 skipped.
+
+Fix this first: driver: The driver does not start: nvmlInit failed with DRIVER_NOT_LOADED, as on a
+node whose kernel was updated and whose driver was not. Run `modprobe nvidia`.
 """
 
 
@@ -56,18 +61,20 @@ def doctor(*argv: str, environ: dict[str, str] | None = None) -> int:
 
 
 def test_findings_as_text() -> None:
-    assert as_text(FINDINGS) == TEXT
+    assert as_text(FINDINGS, Terminal()) == TEXT
 
 
 def test_findings_as_json() -> None:
     document = json.loads(as_json(FINDINGS))
     assert document["worst"] == "problem"
-    assert document["findings"][2] == {
+    assert document["fixFirst"] == {"check": "driver", "fact": FINDINGS[1].fact}
+    assert document["findings"][1] == {
         "check": "MIG",
         "level": "warning",
         "fact": "The strategy is none.",
         "meaning": "MIG devices are not served.",
         "nextStep": "Set --mig-strategy.",
+        "follows": None,
     }
 
 
@@ -127,3 +134,43 @@ def test_a_container_is_known_by_its_marks(tmp_path: Path) -> None:
     assert in_container({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, tmp_path)
     (tmp_path / ".dockerenv").touch()
     assert in_container({}, tmp_path)
+
+
+@pytest.mark.parametrize("width", [20, 40, 59, 60, 80, 100, 200])
+def test_text_fits_the_terminal(width: int) -> None:
+    lines = as_text(FINDINGS, Terminal(width=width)).splitlines()
+    assert max(len(line) for line in lines) <= min(width, 100)
+    assert as_text(FINDINGS, Terminal(width=200)) == TEXT
+
+
+NARROW = """\
+PROBLEM driver: It is off.
+  No GPU.
+-> Run `modprobe nvidia` on
+  the node.
+
+1 problem.
+
+Fix this first: driver: It
+is off. Run `modprobe
+nvidia` on the node.
+"""
+
+
+def test_a_narrow_terminal_gets_no_wide_margin() -> None:
+    found = problem("driver", "It is off.", "No GPU.", "Run `modprobe nvidia` on the node.")
+    assert as_text([found], Terminal(width=27)) == NARROW
+
+
+def test_paths_stay_whole_on_any_terminal() -> None:
+    path = "/var/lib/kubelet/device-plugins/kubelet.sock"
+    found = problem("kubelet", f"{path} is not there.", "No kubelet runs here.", "Check it.")
+    assert path in as_text([found], Terminal(width=20))
+
+
+def test_colours_are_for_signs_and_change_nothing_else() -> None:
+    text = as_text(FINDINGS, Terminal(colours=True))
+    coloured = ("\x1b[1;31mPROBLEM\x1b[0m", "\x1b[33mWARNING\x1b[0m", "\x1b[32mok\x1b[0m", "\x1b[2mskipped\x1b[0m")
+    assert [sign for sign in coloured if sign not in text] == []
+    assert "\x1b[1mFix this first:\x1b[0m" in text
+    assert re.sub(r"\x1b\[[0-9;]*m", "", text) == TEXT

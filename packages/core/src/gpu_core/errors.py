@@ -57,7 +57,14 @@ class HardwareError(SuiteError):
 
 
 class DriverMissingError(HardwareError):
-    """No NVIDIA driver was found; the message lists what was looked for and where."""
+    """No NVIDIA driver was found; the message lists what was looked for and where.
+
+    `fact` is the message without what to do about it.
+    """
+
+    def __init__(self, message: str, *, fact: str = "") -> None:
+        super().__init__(message)
+        self.fact = fact or message
 
 
 class NvmlCallError(HardwareError):

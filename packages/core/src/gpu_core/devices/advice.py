@@ -28,17 +28,21 @@ def not_started(fault: Fault) -> str:
     return f"The NVIDIA driver does not start: {fault}. {reason}"
 
 
-def not_found(library: str, *, searched: Sequence[str], failures: Sequence[tuple[str, str]], flag: str) -> str:
-    """Return the message for a driver that is not there.
+def not_found(library: str, *, searched: Sequence[str], failures: Sequence[tuple[str, str]]) -> str:
+    """Return where a driver is not.
 
     `searched` are the places, `failures` the files that were tried, each with the loader's reason; the bare name of the
-    library stands for the loader's own search. `flag` names other directories.
+    library stands for the loader's own search.
     """
     neither = "neither in" if len(searched) > 1 else "not in"
     broken = [f" {path} is there, but cannot be loaded: {reason}." for path, reason in failures if path != library]
+    return f"No NVIDIA driver was found: {library} is {neither} {' nor in '.join(searched)}.{''.join(broken)}"
+
+
+def where_none_was_found(flag: str) -> str:
+    """Return what to do about it; `flag` names directories that are not searched by themselves."""
     return (
-        f"No NVIDIA driver was found: {library} is {neither} {' nor in '.join(searched)}.{''.join(broken)} Install the "
-        "driver on the node, and give this container the NVIDIA runtime or the driver's files. If it is installed "
-        f"elsewhere, name its directories inside the driver root with {flag}. On a Jetson or another Tegra system that "
-        "is not recognized, set --device-discovery-strategy=tegra. --simulated-node works without a driver."
+        "Install the driver on the node, and give this container the NVIDIA runtime or the driver's files. If it is "
+        f"installed elsewhere, name its directories inside the driver root with {flag}. On a Jetson or another Tegra "
+        "system that is not recognized, set --device-discovery-strategy=tegra. --simulated-node works without a driver."
     )

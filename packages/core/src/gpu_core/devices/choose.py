@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_core.config.words import DeviceDiscoveryStrategy
-from gpu_core.devices.advice import not_found
+from gpu_core.devices.advice import not_found, where_none_was_found
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.libcuda import LIBRARY as CUDA_LIBRARY
@@ -82,4 +82,5 @@ def open_backend(
     if refused is not None:
         raise refused
     searched = (LOADER,) if search is None else (search.searched(), LOADER)
-    raise DriverMissingError(not_found(LIBRARY, searched=searched, failures=failures, flag=FLAG))
+    fact = not_found(LIBRARY, searched=searched, failures=failures)
+    raise DriverMissingError(f"{fact} {where_none_was_found(FLAG)}", fact=fact)

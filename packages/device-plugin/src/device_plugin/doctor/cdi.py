@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from device_plugin.doctor.finding import Finding, ok, problem, skipped, warning
+from device_plugin.doctor.finding import Finding, Trouble, ok, problem, skipped, warning
 from device_plugin.doctor.scene import Scene
 from gpu_core.cdi.names import SPEC_DIRECTORY
 from gpu_core.runtime.files import read_regular
@@ -28,10 +28,12 @@ def cdi(scene: Scene) -> Iterator[Finding]:
     if not directory.is_dir():
         writable = scene.machine.may(_existing(directory), write=True)
         if not writable:
-            yield problem(CHECK, f"{SPEC_DIRECTORY} is not there and cannot be made.", *_NOT_WRITTEN)
+            fact = f"{SPEC_DIRECTORY} is not there and cannot be made."
+            yield problem(CHECK, fact, *_NOT_WRITTEN, follows=(Trouble.NOT_ROOT,))
             return
     elif not scene.machine.may(directory, write=True):
-        yield problem(CHECK, f"{SPEC_DIRECTORY} may not be written to.", *_NOT_WRITTEN)
+        fact = f"{SPEC_DIRECTORY} may not be written to."
+        yield problem(CHECK, fact, *_NOT_WRITTEN, follows=(Trouble.NOT_ROOT,))
         return
     yield from _files(directory)
     yield from _hook(scene)
@@ -80,6 +82,7 @@ def _hook(scene: Scene) -> Iterator[Finding]:
             f"{tool} is not on the host.",
             "The hooks of our specifications run it, so that containers with GPUs do not start.",
             "Install the NVIDIA Container Toolkit, or say where it is with --nvidia-cdi-hook-path.",
+            follows=(Trouble.NO_GPU, Trouble.NO_RUNTIME),
         )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from gpu_core.command import Invocation, Subcommand, tell
+from gpu_core.command.terminal import terminal_of
 from gpu_core.config.model import Config
 from gpu_core.config.options import Group, setting
 from gpu_core.config.settings import PluginSettings
@@ -64,7 +66,8 @@ def run(invocation: Invocation) -> int:
 
     settings: DoctorSettings = invocation.own_settings()
     findings = examine(scene_of(invocation, settings))
-    tell(as_json(findings) if settings.format is Format.JSON else as_text(findings))
+    as_json_asked = settings.format is Format.JSON
+    tell(as_json(findings) if as_json_asked else as_text(findings, terminal_of(sys.stdout, invocation.environ)))
     failing = {Level.PROBLEM} if settings.fail_on is FailOn.PROBLEM else {Level.PROBLEM, Level.WARNING}
     return 1 if worst(findings) in failing else 0
 

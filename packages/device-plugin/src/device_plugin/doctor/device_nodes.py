@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from device_plugin.doctor.finding import Finding, ok, problem, warning
+from device_plugin.doctor.finding import DRIVERLESS, Finding, Trouble, ok, problem, warning
+from device_plugin.doctor.pci_bus import on_pci
 from device_plugin.doctor.scene import Scene
 from gpu_core.devices.device_nodes import IMEX_CHANNEL_NODE, NEEDED_NODES, USEFUL_NODES
 from gpu_core.devices.model import Platform
@@ -16,7 +17,7 @@ CHECK = "device nodes"
 def device_nodes(scene: Scene) -> Iterator[Finding]:
     """Look at the nodes that containers will need."""
     inventory = scene.driver.inventory
-    if scene.simulated or (inventory is not None and inventory.platform is not Platform.NVML):
+    if not on_pci(scene) or (inventory is not None and inventory.platform is not Platform.NVML):
         return
     needed = list(NEEDED_NODES)
     if inventory is not None:
@@ -30,6 +31,7 @@ def device_nodes(scene: Scene) -> Iterator[Finding]:
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not there.",
             "CUDA works; profilers (uvm-tools) or graphics (modeset) may not.",
             "Run `nvidia-modprobe -u -m` on the node, if you need them.",
+            follows=(*DRIVERLESS, Trouble.NODES_MISSING),
         )
     if not found:
         yield ok(CHECK, f"{len(needed)} device nodes are there and may be used.")
@@ -42,6 +44,7 @@ def device_nodes(scene: Scene) -> Iterator[Finding]:
                 f"The IMEX channel {path} is not there.",
                 "Containers do not get it" + (", and the plugin ends." if scene.config.imex.required else "."),
                 "Start the nvidia-imex service on the node, with this channel in its configuration.",
+                follows=DRIVERLESS,
             )
 
 
@@ -55,6 +58,8 @@ def _judged(scene: Scene, paths: list[str]) -> Iterator[Finding]:
                 "Containers cannot use a GPU without it." if path in NEEDED_NODES else "No container can use this GPU.",
                 "Run `nvidia-modprobe -u -c 0` or `nvidia-smi` as root on the node, which make the nodes; in a "
                 "container, use the NVIDIA runtime or mount /dev.",
+                trouble=Trouble.NODES_MISSING,
+                follows=DRIVERLESS,
             )
         elif not scene.machine.character_device(seen):
             yield problem(
@@ -69,4 +74,6 @@ def _judged(scene: Scene, paths: list[str]) -> Iterator[Finding]:
                 f"{path} may not be opened.",
                 "The driver cannot be used from here.",
                 "Check the mode of the node (the driver's default is 0666) and the device cgroup of the container.",
+                trouble=Trouble.NODES_CLOSED,
+                follows=(Trouble.NOT_ROOT,),
             )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import dirname, join
 
-from device_plugin.doctor.finding import Finding, ok, problem, skipped, warning
+from device_plugin.doctor.finding import DRIVERLESS, Finding, Trouble, ok, problem, skipped, warning
+from device_plugin.doctor.pci_bus import KERNEL_DRIVER, gpus_on_bus, on_pci
 from device_plugin.doctor.scene import Scene
 from gpu_core.devices.advice import WRONG_LIBRARY
 from gpu_core.devices.file_root import FileRoot
@@ -22,7 +23,6 @@ CHECK = "driver library"
 VERSIONS = "driver versions"
 ANSWER = "driver"
 
-_KERNEL = "/proc/driver/nvidia/version"
 _LONGEST_VERSION = 4096
 _KERNEL_VERSION = re.compile(r"Kernel Module.*?\s(\d+\.\d+(?:\.\d+)?)\s")
 _FILE_VERSION = re.compile(r"\.so\.(\d+\.\d+(?:\.\d+)?)$")
@@ -48,6 +48,15 @@ _CODES = {
 }
 
 
+_ANY = (*DRIVERLESS, Trouble.VERSIONS_DIFFER, Trouble.NODES_MISSING)
+_BEHIND: Mapping[str, tuple[Trouble, ...]] = {
+    "LIB_RM_VERSION_MISMATCH": (Trouble.VERSIONS_DIFFER,),
+    "NO_PERMISSION": (Trouble.NOT_ROOT, Trouble.NODES_CLOSED),
+    "TIMEOUT": (),
+}
+"""What may be behind a driver's answer; behind others than these it is any of several things."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
     """A library or a link of its name: where it is, and the file that it is, None where the link leads nowhere."""
@@ -69,16 +78,20 @@ def library(scene: Scene) -> Iterator[Finding]:
                 f"{place.path} is a link to {place.path.readlink()}, which is not there.",
                 "The driver was removed or updated in part, or only a part of it is mounted.",
                 "Install the driver again on the node, and mount the whole driver root.",
+                trouble=Trouble.BROKEN_LIBRARY,
             )
     error = scene.driver.error
     if isinstance(error, DriverMissingError):
         yield problem(
             CHECK,
-            str(error),
+            error.fact,
             "No GPU of this node can be seen from here.",
-            "On the host: install the driver. In a container: use the NVIDIA runtime (runtimeClassName: nvidia), or "
+            _no_driver_for(scene)
+            or "On the host: install the driver. In a container: use the NVIDIA runtime (runtimeClassName: nvidia), or "
             "mount the driver's root at --driver-root-ctr-path; directories in it that are not searched are named with "
             f"{FLAG}.",
+            trouble=Trouble.NO_LIBRARY,
+            follows=(Trouble.NO_GPU, Trouble.HELD_ELSEWHERE, Trouble.BROKEN_LIBRARY, *_runtime(scene)),
         )
         return
     found = [str(place.path) for place in present if place.real is not None]
@@ -95,7 +108,7 @@ def answer(scene: Scene) -> Iterator[Finding]:
         code = error.code if isinstance(error, NvmlCallError) else ""
         default = ("The driver does not work.", "Run `nvidia-smi` on the node to see what it says there.")
         meaning, step = _CODES.get(code, default)
-        yield problem(ANSWER, str(error), meaning, step)
+        yield problem(ANSWER, str(error), meaning, step, trouble=Trouble.NO_ANSWER, follows=_BEHIND.get(code, _ANY))
         return
     if inventory is None:
         return
@@ -105,6 +118,7 @@ def answer(scene: Scene) -> Iterator[Finding]:
             f"GPU {gone.index} cannot be read: {gone.fault}.",
             "This GPU is not served; the others are.",
             "Reset it with `nvidia-smi -r -i <index>` or restart the node; look into `dmesg` for its XID.",
+            trouble=Trouble.LOST_GPU,
         )
     for gpu in inventory.gpus:
         if gpu.faults:
@@ -126,22 +140,26 @@ def answer(scene: Scene) -> Iterator[Finding]:
             "There is nothing to serve on this node.",
             "Check with `lspci -d 10de:` that the kernel sees the GPUs and which driver holds them; GPUs held by "
             "vfio-pci are for virtual machines.",
+            follows=DRIVERLESS,
         )
 
 
 def versions(scene: Scene) -> Iterator[Finding]:
     """Compare the versions of the library and of the kernel's driver."""
-    if scene.simulated or (scene.driver.inventory is not None and scene.driver.inventory.platform is not Platform.NVML):
+    inventory = scene.driver.inventory
+    if not on_pci(scene) or (inventory is not None and inventory.platform is not Platform.NVML):
         return
-    file = scene.own.path(_KERNEL)
+    file = scene.own.path(KERNEL_DRIVER)
     try:
         text = read_beginning(file, most=_LONGEST_VERSION).decode("utf-8", "replace")
     except OSError:
         yield problem(
             VERSIONS,
-            f"{_KERNEL} is not there.",
+            f"{KERNEL_DRIVER} is not there.",
             "The kernel's NVIDIA driver is not loaded.",
-            "Run `modprobe nvidia` on the node, and look into `dmesg` if that fails.",
+            _no_driver_for(scene) or "Run `modprobe nvidia` on the node, and look into `dmesg` if that fails.",
+            trouble=Trouble.NO_KERNEL_DRIVER,
+            follows=DRIVERLESS,
         )
         return
     match = _KERNEL_VERSION.search(text)
@@ -152,6 +170,7 @@ def versions(scene: Scene) -> Iterator[Finding]:
             VERSIONS,
             f"The kernel's driver is {kernel}, the library is {', '.join(sorted(filter(None, files)))}.",
             *_CODES["LIB_RM_VERSION_MISMATCH"],
+            trouble=Trouble.VERSIONS_DIFFER,
         )
     elif len(files) > 1:
         yield warning(
@@ -162,6 +181,20 @@ def versions(scene: Scene) -> Iterator[Finding]:
         )
     else:
         yield ok(VERSIONS, f"The kernel's driver is {kernel}; the library {'fits' if files else 'has no version'}.")
+
+
+def _no_driver_for(scene: Scene) -> str:
+    """Say that a driver is no help where there is no GPU for it; empty where there may be one."""
+    return (
+        "A driver helps only where there is a GPU; see what is said about the PCI bus."
+        if gpus_on_bus(scene) == ()
+        else ""
+    )
+
+
+def _runtime(scene: Scene) -> tuple[Trouble, ...]:
+    """Return that the runtime may be behind it, where the driver is at work and only our container lacks it."""
+    return (Trouble.NO_RUNTIME,) if scene.container and scene.own.path(KERNEL_DRIVER).exists() else ()
 
 
 def _places(scene: Scene) -> Iterator[_Place]:

@@ -1,4 +1,4 @@
-"""All checks, in the order in which their findings are read."""
+"""All checks, each after those that look at what its own findings may follow from."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from device_plugin.doctor.finding import Finding
 from device_plugin.doctor.kubelet import kubelet, plugin_sockets, pod_resources
 from device_plugin.doctor.mig import mig
 from device_plugin.doctor.mps import mps
+from device_plugin.doctor.pci_bus import pci_bus
 from device_plugin.doctor.permissions import permissions, reports
 from device_plugin.doctor.platform_facts import platform
 from device_plugin.doctor.resources import resources
@@ -22,6 +23,7 @@ Check = Callable[[Scene], Iterable[Finding]]
 
 CHECKS: tuple[Check, ...] = (
     configuration,
+    pci_bus,
     platform,
     library,
     versions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from device_plugin.doctor.finding import Finding, ok, problem, skipped, warning
+from device_plugin.doctor.finding import Finding, Trouble, ok, problem, skipped, warning
 from device_plugin.doctor.scene import Scene
 from gpu_kubelet.pods import POD_RESOURCES_SOCKET
 
@@ -35,6 +35,7 @@ def kubelet(scene: Scene) -> Iterator[Finding]:
             f"{settings.kubelet_socket} is not there.",
             "No kubelet runs here, or it has another directory; nothing can be registered.",
             "Check `systemctl status kubelet`, and its --root-dir; some distributions (k0s, MicroK8s) have their own.",
+            trouble=Trouble.NO_KUBELET,
         )
     elif not scene.machine.answers(socket):
         yield problem(
@@ -42,6 +43,8 @@ def kubelet(scene: Scene) -> Iterator[Finding]:
             f"Nobody accepts connections on {settings.kubelet_socket}.",
             "The kubelet is stopped, or it left the socket behind; or we may not connect.",
             "Check `systemctl status kubelet`; in a container, check that it runs as root.",
+            trouble=Trouble.NO_KUBELET,
+            follows=(Trouble.NOT_ROOT,),
         )
     else:
         yield ok(CHECK, f"The kubelet accepts connections on {settings.kubelet_socket}.")
@@ -59,6 +62,7 @@ def plugin_sockets(scene: Scene) -> Iterator[Finding]:
             f"{text} may not be written to.",
             "The plugin cannot place its sockets, and the kubelet hears of no GPU.",
             "Run as root with the directory mounted writable; with SELinux, check `ausearch -m avc`.",
+            follows=(Trouble.NOT_ROOT,),
         )
         return
     ours = sorted(path for path in directory.glob("nvidia-*.sock"))
@@ -70,6 +74,7 @@ def plugin_sockets(scene: Scene) -> Iterator[Finding]:
             f"Nobody serves {', '.join(stale)} in {text}.",
             "A plugin that was killed has left them. A plugin that starts replaces them.",
             "Start the plugin, or remove the files.",
+            follows=(Trouble.NOT_ROOT,),
         )
     if served:
         yield ok(SOCKETS, f"A plugin serves {', '.join(served)}.", "A second one on this node would be in its way.")
@@ -94,4 +99,5 @@ def pod_resources(scene: Scene) -> Iterator[Finding]:
             f"Nobody accepts connections on {POD_RESOURCES_SOCKET}.",
             "`status` cannot tell which pod holds which device.",
             "Check `systemctl status kubelet`.",
+            follows=(Trouble.NOT_ROOT, Trouble.NO_KUBELET),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from device_plugin.doctor.finding import Finding, ok, problem, warning
+from device_plugin.doctor.finding import Finding, Trouble, ok, problem, warning
 from device_plugin.doctor.scene import Scene
 from gpu_core.config.words import MigStrategy
 from gpu_core.devices.mig_minors import MIG_MINORS_FILE
@@ -30,6 +30,7 @@ def mig(scene: Scene) -> Iterator[Finding]:
             f"MIG is on, and there is no MIG device, on GPU {', '.join(map(str, empty))}.",
             "Nothing of these GPUs can be served.",
             "Make MIG devices with `nvidia-smi mig -cgi … -C`, or turn MIG off with `nvidia-smi -mig 0`.",
+            trouble=Trouble.MIG,
         )
     if scene.config.flags.mig_strategy is MigStrategy.NONE:
         yield warning(
@@ -45,6 +46,7 @@ def mig(scene: Scene) -> Iterator[Finding]:
             "The access nodes of MIG devices are unknown, so containers cannot be given them.",
             "Mount the host's /proc/driver/nvidia-caps, or run with the NVIDIA runtime and "
             "NVIDIA_MIG_MONITOR_DEVICES=all.",
+            trouble=Trouble.MIG,
         )
     elif not scene.simulated:
         yield from _access(scene, [minor for device in devices for minor in device.capability_minors or ()])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from device_plugin.doctor.finding import Finding, ok, problem, warning
+from device_plugin.doctor.finding import DRIVERLESS, Finding, Trouble, ok, problem, warning
 from device_plugin.doctor.scene import Scene
 from device_plugin.plan import plan_node
 from gpu_core.config.words import SharingStrategy
@@ -36,6 +36,8 @@ def mps(scene: Scene) -> Iterator[Finding]:
             f"{root}/.ready is not there.",
             "The MPS daemon does not run, or is not ready; shared resources are not served until it is.",
             "See the pod of mps-control-daemon on this node, which needs the label nvidia.com/mps.capable=true.",
+            trouble=Trouble.NO_MPS,
+            follows=(*DRIVERLESS, Trouble.NO_ANSWER),
         )
     for plan in _plans(scene):
         yield from _daemon(scene, plan, seen)
@@ -53,6 +55,7 @@ def _daemon(scene: Scene, plan: DaemonPlan, root: MpsRoot) -> Iterator[Finding]:
             f"The MPS control daemon of {plan.resource} does not answer: {reason}",
             f"{plan.resource} is not served until it does.",
             "See the log of mps-control-daemon on this node, and whether both programs have the same config.",
+            follows=(Trouble.NO_MPS,),
         )
     else:
         yield ok(CHECK, f"The MPS control daemon of {plan.resource} answers.")

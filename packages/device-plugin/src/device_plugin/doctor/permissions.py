@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from device_plugin.doctor.finding import Finding, ok, skipped, warning
+from device_plugin.doctor.finding import Finding, Trouble, ok, skipped, warning
 from device_plugin.doctor.scene import Scene
 from gpu_core.config.words import DeviceListStrategy
 
@@ -35,6 +35,7 @@ def permissions(scene: Scene) -> Iterator[Finding]:
             f"This process runs as user {user}.",
             "The kubelet's device plugin directory belongs to root, so the plugin cannot serve as this user.",
             "Run as root: `sudo nvidia-device-plugin doctor` on the host, or runAsUser: 0.",
+            trouble=Trouble.NOT_ROOT,
         )
     if (partitioned or volumes) and not capabilities >> _SYS_ADMIN & 1:
         reason = "MIG devices are monitored" if partitioned else "volume mounts are used"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from device_plugin.doctor.finding import Finding, ok, warning
+from device_plugin.doctor.finding import DRIVERLESS, Finding, Trouble, ok, warning
 from device_plugin.doctor.scene import Scene
 from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.model import Platform
@@ -35,6 +35,7 @@ def platform(scene: Scene) -> Iterator[Finding]:
             "What is served depends on it, and nothing is served without.",
             "See what is said about the driver. On a Jetson or another Tegra system that is not recognized, set "
             "--device-discovery-strategy=tegra.",
+            follows=(*DRIVERLESS, Trouble.NO_ANSWER),
         )
     else:
         yield ok(CHECK, f"The platform is {inventory.platform}: {', '.join(facts)}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from device_plugin.doctor.finding import Finding, ok, problem, warning
+from device_plugin.doctor.finding import Finding, Trouble, ok, problem, warning
 from device_plugin.doctor.scene import Scene
 from device_plugin.plan import plan_node
 from gpu_core.devices.filter import apply as without_unmanaged
@@ -30,7 +30,14 @@ def resources(scene: Scene) -> Iterator[Finding]:
         )
         return
     for text in plan.warnings:
-        yield warning(CHECK, text, "The plugin runs, and does not do all that was asked.", "Change the config.")
+        # All of these are about GPUs that cannot be read and MIG devices that cannot be served.
+        yield warning(
+            CHECK,
+            text,
+            "The plugin runs, and does not do all that was asked.",
+            "Change the config.",
+            follows=(Trouble.LOST_GPU, Trouble.MIG),
+        )
     if plan.resources:
         served = ", ".join(f"{len(resource.devices)} {resource.name}" for resource in plan.resources)
         yield ok(CHECK, f"Would be served: {served}.")
@@ -40,4 +47,5 @@ def resources(scene: Scene) -> Iterator[Finding]:
             "There are GPUs, and nothing would be served.",
             "The config leaves all of them out, or MIG is on without MIG devices.",
             "Check `devices.include` and `devices.exclude`, `resources`, and the MIG strategy.",
+            follows=(Trouble.MIG,),
         )

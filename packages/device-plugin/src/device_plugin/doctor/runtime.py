@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from device_plugin.doctor.finding import Finding, ok, problem, skipped, warning
+from device_plugin.doctor.finding import Finding, Trouble, ok, problem, skipped, warning
 from device_plugin.doctor.runtime_config import RuntimeFacts, containerd_facts, crio_facts, merged
 from device_plugin.doctor.scene import Scene
 from gpu_core.cdi.names import SPEC_DIRECTORY
@@ -54,6 +54,7 @@ def runtime(scene: Scene) -> Iterator[Finding]:
                 f"{place} cannot be read: {error}.",
                 f"{name} itself would not start with it, or runs with what it read before.",
                 f"Correct the file and restart {name}.",
+                trouble=Trouble.NO_RUNTIME,
             )
             continue
         yield from _handler(scene, host, name, place, facts)
@@ -65,6 +66,8 @@ def runtime(scene: Scene) -> Iterator[Finding]:
             f"There is no configuration of containerd or CRI-O: looked for {', '.join((*_CONTAINERD, _CRIO))}.",
             "A runtime without NVIDIA's handler starts containers without their GPUs.",
             _CONFIGURE.format("containerd", "containerd"),
+            trouble=Trouble.NO_RUNTIME,
+            follows=(Trouble.NO_GPU,),
         )
 
 
@@ -77,6 +80,8 @@ def _handler(scene: Scene, host: Roots, name: str, place: str, facts: RuntimeFac
             f"{place} has no handler for NVIDIA's runtime (there are {', '.join(sorted(facts.handlers)) or 'none'}).",
             "Containers start, and see no GPU, since nobody acts on NVIDIA_VISIBLE_DEVICES.",
             _CONFIGURE.format(name, name),
+            trouble=Trouble.NO_RUNTIME,
+            follows=(Trouble.NO_GPU,),
         )
         return
     for handler in facts.nvidia:
@@ -87,6 +92,8 @@ def _handler(scene: Scene, host: Roots, name: str, place: str, facts: RuntimeFac
                 f"The handler {handler} in {place} runs {program}, which is not there.",
                 "Pods with this handler do not start.",
                 "Install the NVIDIA Container Toolkit on the node.",
+                trouble=Trouble.NO_RUNTIME,
+                follows=(Trouble.NO_GPU,),
             )
             return
     if facts.default in facts.nvidia:
