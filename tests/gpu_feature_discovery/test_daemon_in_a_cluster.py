@@ -13,7 +13,7 @@ from fakes.gfd_bench import Bench
 from fakes.kubeconfig import write_kubeconfig
 from gpu_cluster import UnauthorizedError
 from gpu_core.errors import UsageError
-from gpu_feature_discovery.metrics import LABELS
+from gpu_feature_discovery.metrics import FAILURES, LABELS
 
 
 def test_a_destination_without_its_node_is_an_error_at_start(tmp_path: Path) -> None:
@@ -45,6 +45,42 @@ def test_a_token_that_stays_refused_ends_the_program(tmp_path: Path, server: Api
     bench.step()
     with pytest.raises(UnauthorizedError):
         bench.step(5)
+
+
+def node_labels(server: ApiServer) -> set[str]:
+    """Give the labels of ours that the Node has, by their short keys."""
+    labels = server.node("node-a")["metadata"]["labels"]
+    return {key.removeprefix("nvidia.com/") for key in labels if key.startswith("nvidia.com/")}
+
+
+def test_a_node_without_nfd_is_marked_before_its_driver_comes(tmp_path: Path, server: ApiServer) -> None:
+    server.put_node("node-a")
+    bench = cluster_bench(tmp_path, server, "--publish=node", "--fail-on-init-error=false")
+    bench.happen("fail Init * DRIVER_NOT_LOADED")
+    bench.step()
+    assert node_labels(server) == {"gfd.timestamp", "gpu.present", "vgpu.present"}
+    assert len(bench.logged("warning")) == 1
+    bench.happen("heal *")
+    bench.step(60)
+    assert {"gpu.present", "gpu.count"} <= node_labels(server)
+
+
+def test_a_node_without_gpus_is_nothing_to_warn_of(tmp_path: Path, server: ApiServer) -> None:
+    server.put_node("node-a")
+    bench = cluster_bench(tmp_path, server, "--publish=node", "--fail-on-init-error=false", "--simulated-node=nogpu")
+    bench.happen("fail Init * DRIVER_NOT_LOADED")
+    bench.step()
+    assert node_labels(server) == {"gfd.timestamp", "vgpu.present"}
+    assert bench.logged("warning") == []
+    assert f"{FAILURES.name} driver" not in bench.counted()
+
+
+def test_labels_that_go_through_nfd_leave_that_mark_to_it(tmp_path: Path, server: ApiServer) -> None:
+    bench = cluster_bench(tmp_path, server, "--publish=nodefeature")
+    bench.step()
+    feature = server.store.get(Key("nfd.k8s-sigs.io/nodefeatures", "gpu", "nvidia-features-for-node-a"))
+
+    assert "nvidia.com/gpu.present" not in feature["spec"]["labels"]
 
 
 def posts(server: ApiServer) -> int:

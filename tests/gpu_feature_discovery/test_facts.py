@@ -81,20 +81,22 @@ def test_any_machine_file_is_text(tmp_path_factory: pytest.TempPathFactory, data
     assert isinstance(machine_type(f"/{DMI}", device_tree=True, root=root, warn=print), str)
 
 
-def function(root: Path, address: str, vendor: str, config: bytes | None) -> None:
+def function(root: Path, address: str, vendor: str, config: bytes | None, code: str = "") -> None:
     write(root, f"sys/bus/pci/devices/{address}/vendor", f"{vendor}\n".encode())
+    if code:
+        write(root, f"sys/bus/pci/devices/{address}/class", f"{code}\n".encode())
     if config is not None:
         write(root, f"sys/bus/pci/devices/{address}/config", config)
 
 
 def test_only_nvidias_functions_are_found(tmp_path: Path) -> None:
     function(tmp_path, "0000:07:00.1", "0x10de", bytes(64))
-    function(tmp_path, "0000:07:00.0", "0x10de", bytes(4096))
+    function(tmp_path, "0000:07:00.0", "0x10de", bytes(4096), "0x030200")
     function(tmp_path, "0000:00:1f.0", "0x8086", bytes(256))
     function(tmp_path, "0000:08:00.0", "0x10de", None)
     (tmp_path / "sys/bus/pci/devices/0000:09:00.0").mkdir()
     assert nvidia_functions(tmp_path) == (
-        PciFacts(address="0000:07:00.0", vendor=0x10DE, config=bytes(256)),
+        PciFacts(address="0000:07:00.0", vendor=0x10DE, class_code=0x030200, config=bytes(256)),
         PciFacts(address="0000:07:00.1", vendor=0x10DE, config=bytes(64)),
         PciFacts(address="0000:08:00.0", vendor=0x10DE),
     )
@@ -118,3 +120,27 @@ def test_facts_together(tmp_path: Path) -> None:
         machine_type="DGX H100",
         pci=(PciFacts(address="0000:07:00.0", vendor=0x10DE, config=bytes(256)),),
     )
+
+
+@pytest.mark.parametrize(
+    ("functions", "files", "expected"),
+    [
+        pytest.param([("0x10de", "0x030200")], {}, True, id="a data centre GPU"),
+        pytest.param([("0x8086", "0x030000"), ("0x10de", "0x030000")], {}, True, id="a graphics card beside another"),
+        pytest.param([("0x10de", "0x040300"), ("0x10de", "0x068000")], {}, False, id="sound and an NVSwitch"),
+        pytest.param([("0x8086", "0x030000")], {}, False, id="another maker's"),
+        pytest.param([("0x10de", "?")], {}, False, id="a class that cannot be read"),
+        pytest.param([], {"sys/devices/soc0/family": b"Tegra\n"}, True, id="a Tegra chip, which is on no bus"),
+        pytest.param([], {}, False, id="no bus at all"),
+    ],
+)
+def test_a_gpu_is_seen_without_its_driver(
+    tmp_path: Path, functions: list[tuple[str, str]], files: dict[str, bytes], expected: bool
+) -> None:
+    for number, (vendor, code) in enumerate(functions):
+        function(tmp_path, f"0000:{number:02x}:00.0", vendor, bytes(64), code)
+    for path, data in files.items():
+        write(tmp_path, path, data)
+    facts = read_facts("", timestamp=7, device_tree=False, seek_gpus=True, root=tmp_path, warn=print)
+
+    assert facts.shows_gpu is expected

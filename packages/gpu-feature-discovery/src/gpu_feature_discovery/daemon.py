@@ -168,9 +168,11 @@ class Daemon:
             # A driver that was there once is being replaced; one that never was may be asked for in vain.
             if config.flags.fail_on_init_error and not self._found_driver:
                 raise
-            self._counters.add(FAILURES, kind="driver")
-            self.standing = replace(self.standing, driver=str(error))
-            return survey_without_driver(error, facts, config)
+            labels = survey_without_driver(error, facts, config)
+            if labels.failures:
+                self._counters.add(FAILURES, kind="driver")
+            self.standing = replace(self.standing, driver=str(error) if labels.failures else "")
+            return labels
         self._found_driver = True
         self.standing = replace(self.standing, driver="")
         return labels

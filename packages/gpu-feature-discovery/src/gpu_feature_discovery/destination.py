@@ -36,6 +36,11 @@ def destination(loaded: Loaded[GfdSettings]) -> LabelDestination:
     return found
 
 
+def stands_in_for_nfd(loaded: Loaded[GfdSettings]) -> bool:
+    """Whether labels may go to the Node itself: then nobody else says which nodes have a GPU."""
+    return LabelDestination.NODE in (_chosen(loaded), loaded.settings.publish_fallback)
+
+
 def _chosen(loaded: Loaded[GfdSettings]) -> LabelDestination:
     if loaded.settings.publish is not None:
         return loaded.settings.publish

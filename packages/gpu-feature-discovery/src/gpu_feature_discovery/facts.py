@@ -7,9 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gpu_core.devices.model import PciFacts
+from gpu_core.devices.node_files import MachineFiles
 from gpu_core.devices.pci_ids import NVIDIA
+from gpu_core.devices.vfio import is_gpu
 from gpu_core.labels import NodeFacts
 from gpu_core.runtime.files import read_beginning
+from gpu_core.runtime.roots import Roots
 
 # Machines without DMI, as most with ARM processors, are described by a device tree.
 _DEVICE_TREES = ("proc/device-tree/model", "sys/firmware/devicetree/base/model")
@@ -23,18 +26,27 @@ def read_facts(
     *,
     timestamp: int,
     device_tree: bool,
+    seek_gpus: bool = False,
     root: Path = Path("/"),
     warn: Callable[[str], object],
 ) -> NodeFacts:
     """Read the facts below `root` now.
 
-    A machine type that cannot be read is `unknown`, unless `device_tree` allows to look for it there.
+    A machine type that cannot be read is `unknown`, unless `device_tree` allows to look for it there. With `seek_gpus`
+    it is told whether the PCI bus, or the mark of a Tegra chip, shows a GPU.
     """
+    functions = nvidia_functions(root)
     return NodeFacts(
         timestamp=timestamp,
         machine_type=machine_type(machine_type_file, device_tree=device_tree, root=root, warn=warn),
-        pci=nvidia_functions(root),
+        pci=functions,
+        shows_gpu=_shows_gpu(functions, root) if seek_gpus else None,
     )
+
+
+def _shows_gpu(functions: tuple[PciFacts, ...] | None, root: Path) -> bool:
+    on_bus = any(is_gpu(function) for function in functions or ())
+    return on_bus or MachineFiles(Roots(root=root)).tegra_mark() is not None
 
 
 def machine_type(
@@ -69,8 +81,15 @@ def nvidia_functions(root: Path = Path("/")) -> tuple[PciFacts, ...] | None:
         function = f"{bus}/{address}"
         if _read(f"{function}/vendor", 16).strip() == _VENDOR:
             config = _read(f"{function}/config", _CONFIG_SIZE)
-            found.append(PciFacts(address=address, vendor=NVIDIA, config=config))
+            found.append(PciFacts(address=address, vendor=NVIDIA, class_code=_class(function), config=config))
     return tuple(found)
+
+
+def _class(function: str) -> int | None:
+    try:
+        return int(_read(f"{function}/class", 16), 16)
+    except ValueError:
+        return None
 
 
 def _text(path: Path) -> str:

@@ -13,6 +13,7 @@ from gpu_core.devices.choose import open_backend
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.simulated.files import load_node
 from gpu_core.labels import NodeFacts
+from gpu_feature_discovery.destination import stands_in_for_nfd
 from gpu_feature_discovery.facts import machine_type, read_facts
 from gpu_feature_discovery.traces import traces
 
@@ -42,6 +43,7 @@ def node_source(
     if loaded.settings.simulated_node:
         return _simulated(loaded, threads, timestamp, warn)
     flags = loaded.config.flags
+    seek_gpus = stands_in_for_nfd(loaded)
     return NodeSource(
         open=lambda: open_backend(
             strategy=flags.device_discovery_strategy,
@@ -53,6 +55,7 @@ def node_source(
             flags.gfd.machine_type_file,
             timestamp=timestamp,
             device_tree=not loaded.given(_MACHINE_TYPE_FILE),
+            seek_gpus=seek_gpus,
             warn=warn,
         ),
         traces=traces,
@@ -75,6 +78,7 @@ def _simulated(
             timestamp=timestamp,
             machine_type="unknown" if machine is None else machine,
             pci=node.pci_functions(),
+            shows_gpu=bool(node.gpus) if stands_in_for_nfd(loaded) else None,
         )
 
     return NodeSource(

@@ -25,8 +25,10 @@ def survey(backend: Backend, facts: NodeFacts, config: Config) -> Labels:
 
 
 def survey_without_driver(reason: HardwareError, facts: NodeFacts, config: Config) -> Labels:
-    """Return the labels that need no driver, with the reason why there are no others."""
+    """Return the labels that need no driver, with the reason why there are no others, unless the node shows no GPU."""
     labels = describe(Inventory(platform=Platform.NVML), facts, config)
+    if facts.shows_gpu is False:
+        return labels
     failure = f"The GPUs cannot be read, so their labels are left out. {reason}"
     return replace(labels, failures=(*labels.failures, failure))
 

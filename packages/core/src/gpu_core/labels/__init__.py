@@ -15,6 +15,7 @@ from gpu_core.labels import (
     machine,
     mig,
     mode,
+    presence,
     timestamp,
     versions,
     vgpu,
@@ -25,6 +26,7 @@ __all__ = ["LABELERS", "PREFIX", "Labels", "Node", "NodeFacts", "all_labels", "d
 
 LABELERS: tuple[Labeler, ...] = (
     timestamp.label,
+    presence.label,
     machine.label,
     versions.driver,
     versions.cuda,

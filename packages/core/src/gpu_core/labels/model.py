@@ -21,12 +21,14 @@ class NodeFacts:
 
     `timestamp` is when the configuration was loaded, in seconds since 1970. `machine_type` is the model of the
     machine as its firmware names it, before any clean-up. `pci` holds the NVIDIA functions on the PCI bus, with
-    their configuration space, whatever driver they are bound to; None when the bus cannot be read.
+    their configuration space, whatever driver they are bound to; None when the bus cannot be read. `shows_gpu` is
+    whether the machine itself, without the driver, shows a GPU; None where nobody asked.
     """
 
     timestamp: int
     machine_type: str = "unknown"
     pci: tuple[PciFacts, ...] | None = ()
+    shows_gpu: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
