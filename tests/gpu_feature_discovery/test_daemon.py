@@ -56,6 +56,19 @@ def test_a_look_without_a_change_is_no_pass(bench: Bench) -> None:
     assert bench.counted()[PASSES.name] == 1
 
 
+def test_what_the_filter_leaves_out_is_told_once(bench: Bench) -> None:
+    bench.config.write_text("devices: {exclude: ['*l40s*']}\n")
+    bench.step(reload=("SIGHUP",))
+    bench.step(60)
+    assert "gpu.count" not in bench.labels()
+    note = "The filter `devices` leaves out 2 of the 2 GPUs of this node."
+    assert bench.logged("info").count(note) == 1
+    bench.config.write_text("devices: {exclude: ['*t4*']}\n")
+    bench.step(reload=("SIGHUP",))
+    bench.step(60)
+    assert [line for line in bench.logged("warning") if "No GPU matches what it names (exclude: '*t4*')" in line] != []
+
+
 def test_a_lost_gpu_costs_its_own_labels_and_is_logged_once(bench: Bench) -> None:
     bench.step()
     bench.happen("fail DeviceGetHandleByIndex 1 GPU_IS_LOST")

@@ -67,6 +67,15 @@ def test_gpus_held_for_virtual_machines_are_described_without_a_driver(capsys: p
     assert "nvidia.com/gpu.family" not in labels
 
 
+def test_a_person_is_told_of_a_filter_that_matches_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "config.yaml").write_text("devices: {include: ['*A100*']}\n")
+    assert gfd(f"--config-file={tmp_path}/config.yaml") == 0
+    assert (
+        "No GPU matches what it names (include: '*A100*'); the GPUs of this node are Tesla T4."
+        in capsys.readouterr().err
+    )
+
+
 def test_a_machine_without_a_driver_says_what_was_looked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert gfd("--simulated-node=./absent.yaml") == 1
     assert "The node file ./absent.yaml cannot be read" in capsys.readouterr().err

@@ -184,3 +184,17 @@ def test_a_driver_that_goes_away_leaves_daemons_as_they_are(bench: Bench, tools:
     bench.after(61)
     app.act(IDLE)
     assert (len(tools.starts), bench.ready) == (1, digest([PLAN]))
+
+
+def test_what_the_filter_leaves_out_is_told_once(bench: Bench) -> None:
+    bench.configure(sharing() | {"devices": {"exclude": ["*l40s*"]}})
+    app = bench.start()
+    app.act(IDLE)
+    bench.after(600.0)
+    app.act(IDLE)
+    notes = [line["event"] for line in bench.logged(level="info") if "The filter" in line["event"]]
+    assert notes == ["The filter `devices` leaves out 1 of the 2 GPUs of this node."]
+    bench.configure(sharing() | {"devices": {"exclude": ["*t4*"]}})
+    app.act(RELOAD)
+    warnings = [line["event"] for line in bench.logged(level="warning")]
+    assert ["No GPU matches what it names (exclude: '*t4*')" in event for event in warnings] == [True]

@@ -34,6 +34,13 @@ BROKEN = [
         id="the config excludes every GPU",
     ),
     pytest.param(
+        lambda node: node.config("devices: {exclude: ['*a100*']}\n"),
+        "resources",
+        Level.WARNING,
+        "No GPU matches what it names (exclude: '*a100*')",
+        id="the config excludes GPUs that this node does not have",
+    ),
+    pytest.param(
         lambda node: node.config("sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 70000}]}}\n"),
         "resources",
         Level.PROBLEM,

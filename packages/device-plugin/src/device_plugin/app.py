@@ -14,6 +14,7 @@ from device_plugin.source import NodeSource
 from device_plugin.standing import ConfigInUse, Standing
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import PluginSettings
+from gpu_core.devices.filter import report
 from gpu_core.devices.model import Inventory
 from gpu_core.errors import HardwareError, SuiteError
 from gpu_core.resources.health import HealthRules
@@ -152,16 +153,19 @@ class App:
 
     def _serve(self, inventory: Inventory) -> None:
         self._count_unread(inventory)
-        self._served(*self.node.serve(inventory, self._loaded.config, self._rules))
+        self._served(inventory, *self.node.serve(inventory, self._loaded.config, self._rules))
 
-    def _served(self, served: bool, warnings: Iterable[str]) -> None:
+    def _served(self, inventory: Inventory, served: bool, warnings: Iterable[str]) -> None:
         self._failure = ""
         if self._lost.failures:
             self._lost.succeeded()
             self._log.info("The driver answers")
+        filtered = report(inventory, self._loaded.config.devices)
+        if filtered.note:
+            self._about_node(filtered.note, say=self._log.info)
         if not served:
-            warnings = (*warnings, _NOTHING)
-        self._about_node.all(warnings)
+            warnings = (*warnings, _ALL_LEFT_OUT if filtered.empties else _NOTHING)
+        self._about_node.all((*filter(None, [filtered.warning]), *warnings))
         self._schedule()
 
     def _lose(self, failure: HardwareError | None) -> None:
@@ -218,7 +222,7 @@ class App:
         if inventory is None:
             self._lose(failure)
         else:
-            self._served(*outcome)
+            self._served(inventory, *outcome)
         self._about_config.all(fresh.warnings + health_warnings)
         self._counters.add(CONFIG_LOADS, result="applied")
         self._counters.set(CONFIG_REFUSED, 0.0)
@@ -242,6 +246,10 @@ class App:
             self._incomplete.failed()
 
 
+_ALL_LEFT_OUT = (
+    "There is no GPU to serve, since `devices.include` and `devices.exclude` leave out all of this node's. Nothing is "
+    "registered with the kubelet until they let one through."
+)
 _NOTHING = (
     "There is no GPU to serve. Waiting indefinitely for one to appear; nothing is registered with the kubelet until "
     "then. If this is no GPU node, keep the plugin off it with a node selector."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -58,7 +57,7 @@ def label_once(loaded: Loaded[GfdSettings]) -> int:
     opener = Opener(clock=time.monotonic, warn=log.warning)
     output = opener.open(where, loaded)
     source = node_source(loaded, DriverThreads(), timestamp=int(time.time()), warn=log.warning)
-    labels = _whole_labels(source, loaded, log.warning)
+    labels = _whole_labels(source, loaded, log)
     if where is LabelDestination.STDOUT:
         tell(render(labels.values, loaded.settings.format))
         return 0
@@ -78,7 +77,7 @@ def label_once(loaded: Loaded[GfdSettings]) -> int:
     return 0
 
 
-def _whole_labels(source: NodeSource, loaded: Loaded[GfdSettings], warn: Callable[[str], object]) -> Labels:
+def _whole_labels(source: NodeSource, loaded: Loaded[GfdSettings], log: Log) -> Labels:
     config = loaded.config
     try:
         backend = source.open()
@@ -92,8 +91,10 @@ def _whole_labels(source: NodeSource, loaded: Loaded[GfdSettings], warn: Callabl
         tolerated = not (config.flags.fail_on_init_error or describes_gpus(labels))
         if labels.failures and not tolerated:
             raise HardwareError("\n".join(labels.failures))
+    for note in labels.notes:
+        log.info(note)
     for message in (*labels.warnings, *labels.failures):
-        warn(message)
+        log.warning(message)
     return labels
 
 

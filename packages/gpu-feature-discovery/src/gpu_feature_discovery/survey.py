@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpu_core.config.model import Config
 from gpu_core.devices.backend import Backend
-from gpu_core.devices.filter import apply
+from gpu_core.devices.filter import apply, report
 from gpu_core.devices.model import Inventory, Platform
 from gpu_core.errors import HardwareError
 from gpu_core.labels import PREFIX, Labels, NodeFacts, describe
@@ -21,7 +21,12 @@ def survey(backend: Backend, facts: NodeFacts, config: Config) -> Labels:
         inventory = backend.read()
     finally:
         backend.close()
-    return describe(apply(inventory, config.devices), facts, config)
+    labels, filtered = describe(apply(inventory, config.devices), facts, config), report(inventory, config.devices)
+    return replace(
+        labels,
+        notes=(*labels.notes, *filter(None, [filtered.note])),
+        warnings=(*labels.warnings, *filter(None, [filtered.warning])),
+    )
 
 
 def survey_without_driver(reason: HardwareError, facts: NodeFacts, config: Config) -> Labels:

@@ -13,6 +13,7 @@ from gpu_core.config.load import Loaded
 from gpu_core.config.settings import MpsSettings
 from gpu_core.config.words import SharingStrategy
 from gpu_core.devices.filter import apply as without_unmanaged
+from gpu_core.devices.filter import report
 from gpu_core.devices.model import Inventory, Platform
 from gpu_core.errors import Ending, HardwareError, MpsError, SuiteError
 from gpu_core.mps import MpsRoot, plan_daemons, unlimited_gpus
@@ -39,6 +40,9 @@ RESCAN = 60.0
 
 _GPUS = "GPUs"
 """What is said of the node's GPUs; the last of it is shown to probes."""
+
+_FILTER, _NO_MATCH = "filter", "a filter that matches nothing"
+"""What is said of the GPUs that the config leaves out."""
 
 _UNREAD = Pause(first=1.0, longest=RESCAN)
 """Between two looks at GPUs that could not be read."""
@@ -183,6 +187,10 @@ class App:
             return None
         self._unread.succeeded()
         self._due = self._clock() + RESCAN
+        if loaded.config.sharing.strategy is SharingStrategy.MPS:
+            filtered = report(inventory, loaded.config.devices)
+            self._once(filtered.note, topic=_FILTER, say=self._log.info)
+            self._once(filtered.warning, topic=_NO_MATCH)
         return without_unmanaged(inventory, loaded.config.devices)
 
     def _apply(self, loaded: Loaded[MpsSettings], inventory: Inventory | None, *, strictly: bool) -> bool:

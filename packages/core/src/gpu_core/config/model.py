@@ -177,10 +177,16 @@ class Imex:
 class DeviceFilter:
     """`devices`: which of the node's GPUs are managed at all, the same for every program.
 
-    An entry is a GPU UUID, an NVML index, a PCI address or a glob over the product name.
+    An entry is a GPU UUID, an NVML index, a PCI address or a pattern of the whole product name.
     """
 
-    include: tuple[str, ...] = key("include", "Manage only these; empty for all.", default=(), ours=True)
+    include: tuple[str, ...] = key(
+        "include",
+        "Manage only these: UUIDs, indices, PCI addresses, or products with `*` for any text, in capitals or not; "
+        "empty for all.",
+        default=(),
+        ours=True,
+    )
     exclude: tuple[str, ...] = key("exclude", "Never manage these, even when included.", default=(), ours=True)
 
 

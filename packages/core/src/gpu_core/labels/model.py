@@ -52,9 +52,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labels:
-    """Labels by full key. `warnings` are worth a line in the log; `failures` end a one-shot run."""
+    """Labels by full key. `notes` are good to know, `warnings` worth a look; `failures` end a one-shot run."""
 
     values: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
 

@@ -8,9 +8,15 @@ from device_plugin.doctor.finding import Finding, Trouble, ok, problem, warning
 from device_plugin.doctor.scene import Scene
 from device_plugin.plan import plan_node
 from gpu_core.devices.filter import apply as without_unmanaged
+from gpu_core.devices.filter import report
 from gpu_core.errors import SuiteError
 
 CHECK = "resources"
+
+_NO_MATCH = (
+    "The filter does nothing that was meant for this node, or leaves it without any GPU.",
+    "Correct `devices.include` and `devices.exclude`, unless they are meant for other nodes alone.",
+)
 
 
 def resources(scene: Scene) -> Iterator[Finding]:
@@ -19,6 +25,11 @@ def resources(scene: Scene) -> Iterator[Finding]:
     if inventory is None or scene.refused:
         return
     managed = without_unmanaged(inventory, scene.config.devices)
+    filtered = report(inventory, scene.config.devices)
+    if filtered.note:
+        yield ok(CHECK, filtered.note)
+    if filtered.warning:
+        yield warning(CHECK, filtered.warning, *_NO_MATCH)
     try:
         plan = plan_node(managed, scene.config)
     except SuiteError as error:
