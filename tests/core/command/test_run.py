@@ -44,7 +44,8 @@ class Started:
         probe = Subcommand(
             name="probe", doc="Look at a device.", run=self.probe, arguments=("DEVICE",), settings=ProbeSettings
         )
-        return run_program(DEVICE_PLUGIN, argv, environ or {}, self.main, subcommands=[probe])
+        draw = Subcommand(name="draw", doc="Draw.", run=self.probe, arguments=("all|some", "FILE"))
+        return run_program(DEVICE_PLUGIN, argv, environ or {}, self.main, subcommands=[probe, draw])
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_what_is_ignored_is_told_also_where_nothing_can_be_loaded(
     assert started.run("serve", environ={"CONFIG_FILE": "/absent"}) == 1
     assert capsys.readouterr().err == (
         "nvidia-device-plugin: 'serve' counts for nothing: it is no flag of nvidia-device-plugin and no command; "
-        "commands are probe, simulated-nodes, check-config and help.\n"
+        "commands are probe, draw, simulated-nodes, check-config and help.\n"
         "nvidia-device-plugin: The config file /absent cannot be read: No such file or directory.\n"
     )
 
@@ -130,6 +131,7 @@ def test_two_dashes_end_the_flags_of_a_subcommand(started: Started) -> None:
     [
         pytest.param(["--quux"], "--quux is no flag; --help lists them", id="an unknown flag"),
         pytest.param(["probe"], "probe needs DEVICE; see probe --help", id="a missing argument"),
+        pytest.param(["draw"], "draw needs all or some and FILE; see draw --help", id="a missing choice of words"),
         pytest.param(["probe", "a", "b"], "probe does not take 'b'; see probe --help", id="an argument too many"),
         pytest.param(["probe", "a", "--quux"], "--quux is no flag; --help lists them", id="an unknown flag behind"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,23 @@ def test_a_closed_standard_error_stops_nothing() -> None:
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "/dev/null is valid.")
     assert ask("2>&-", "--quux").returncode == 1
     assert ask("2>&-").returncode == 3
+
+
+def test_a_complaint_is_folded_for_who_reads_it_on_a_terminal() -> None:
+    person, terminal = os.openpty()
+    termios.tcsetwinsize(terminal, (24, 60))
+    variables = {"CONFIG_FILE": "/a/path/that/is/much/longer/than/a/line/of/this/small/terminal.yaml"}
+    subprocess.run([sys.executable, "-c", SCRIPT, "--log-level=x"], env=variables, stderr=terminal, check=False)
+    subprocess.run([sys.executable, "-c", SCRIPT, "--log-level=x"], env={}, stderr=terminal, check=False)
+    os.close(terminal)
+    said = os.read(person, 10_000).decode().replace("\r\n", "\n")
+    os.close(person)
+    assert said == (
+        "nvidia-device-plugin: The config file\n"
+        "  /a/path/that/is/much/longer/than/a/line/of/this/small/terminal.yaml\n"
+        "  cannot be read: No such file or directory.\n"
+        "nvidia-device-plugin: The command line cannot be used: 1\n"
+        "  problem found.\n"
+        "  flag --log-level: 'x' is not allowed; use debug, info,\n"
+        "    warning or error\n"
+    )

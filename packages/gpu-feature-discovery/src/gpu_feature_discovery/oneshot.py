@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-import sys
 import time
 from pathlib import Path
 from typing import Any, Protocol
 
-from gpu_core.command import tell
+from gpu_core.command import complain, tell
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import GfdSettings
 from gpu_core.config.words import LabelDestination
@@ -41,7 +40,7 @@ class PlainLog:
 
     def warning(self, event: str, **fields: Any) -> None:  # noqa: ARG002  the interface of a logger
         """Write one line."""
-        sys.stderr.write(f"gfd: {event}\n")
+        complain(f"gfd: {event}")
 
 
 def label_once(loaded: Loaded[GfdSettings]) -> int:

@@ -2,6 +2,6 @@
 
 from gpu_core.command.run import run_program
 from gpu_core.command.subcommands import Invocation, Subcommand
-from gpu_core.command.tell import tell
+from gpu_core.command.tell import complain, tell
 
-__all__ = ["Invocation", "Subcommand", "run_program", "tell"]
+__all__ = ["Invocation", "Subcommand", "complain", "run_program", "tell"]

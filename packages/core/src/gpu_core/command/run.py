@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from gpu_core.command.check_config import check_config
 from gpu_core.command.simulated_nodes import SIMULATED_NODES
 from gpu_core.command.subcommands import Invocation, Subcommand
-from gpu_core.command.tell import tell
+from gpu_core.command.tell import complain, tell
 from gpu_core.command.words import ignored_words, refuse_near_miss
 from gpu_core.config.flags import CommandLine, read_flags
 from gpu_core.config.load import Loaded, load_line
@@ -63,7 +63,7 @@ def run_program(
     except Ending:
         return 0
     except SuiteError as error:
-        sys.stderr.write(f"{program.commands[0]}: {error}\n")
+        complain(f"{program.commands[0]}: {error}")
         return error.exit_code
     except KeyboardInterrupt:
         # Who pressed the keys knows; long-running programs turn the signal into an event and never get here.
@@ -125,7 +125,8 @@ def _load(call: _Call, line: CommandLine) -> Loaded[Any]:
         loaded = load_line(call.program, line, call.environ)
     except SuiteError:
         # There will be no log to tell it in.
-        sys.stderr.writelines(f"{call.program.commands[0]}: {warning}\n" for warning in ignored)
+        for warning in ignored:
+            complain(f"{call.program.commands[0]}: {warning}")
         raise
     if ignored:
         from gpu_core.runtime.logs import configure_by, get_logger  # noqa: PLC0415  It costs as much as a set of labels.

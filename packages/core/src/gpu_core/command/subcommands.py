@@ -80,7 +80,9 @@ class Subcommand:
 
     def checked_arguments(self, given: tuple[str, ...]) -> tuple[str, ...]:
         """Return the positional arguments, or raise UsageError when some are missing or too many."""
-        missing = " and ".join(name for name in self.arguments[len(given) :] if not name.startswith("["))
+        missing = " and ".join(
+            name.replace("|", " or ") for name in self.arguments[len(given) :] if not name.startswith("[")
+        )
         if missing:
             raise UsageError(f"{self.name} needs {missing}; see {self.name} --help")
         if len(given) > len(self.arguments):

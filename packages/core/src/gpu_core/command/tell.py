@@ -1,10 +1,15 @@
-"""Answers on standard output that may be closed, full, read by nobody any more, or of another character set."""
+"""What a program says to who has typed it: answers on standard output, complaints on standard error.
+
+An output may be closed, full, read by nobody any more, or of another character set.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
+import textwrap
 from typing import TextIO
 
 from gpu_core.errors import OutputError
@@ -29,6 +34,32 @@ def tell(text: str) -> None:
     except OSError as error:
         _give_up(stream)
         raise OutputError(f"The answer cannot be written to standard output: {error.strerror or error}.") from error
+
+
+def complain(text: str) -> None:
+    """Write to standard error what keeps a program from its work: the last that is read, so folded on a terminal."""
+    width = _width(sys.stderr)
+    lines = text.splitlines()
+    if width is not None:
+        lines = [part for line in lines for part in _folded(line, width)]
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
+
+
+def _width(stream: TextIO) -> int | None:
+    """Return how many characters a line of a terminal holds; None for what is no terminal or does not say."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _folded(line: str, width: int) -> list[str]:
+    indent = line[: len(line) - len(line.lstrip())]
+    more = f"{indent}  "
+    # Whole words only: a path or a flag is to be copied.
+    return textwrap.wrap(
+        line, width, subsequent_indent=more, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    ) or [""]
 
 
 def _give_up(stream: TextIO) -> None:
