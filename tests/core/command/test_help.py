@@ -63,6 +63,17 @@ def test_help_is_a_subcommand_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("Usage: nvidia-device-plugin [OPTIONS] COMMAND [ARGS]...\n")
 
 
+@pytest.mark.parametrize("words", ["help probe", "help help probe", "--help probe"])
+def test_help_about_a_subcommand_is_its_own(capsys: pytest.CaptureFixture[str], words: str) -> None:
+    assert run(*words.split()) == 0
+    assert capsys.readouterr().out.startswith("Usage: nvidia-device-plugin probe [OPTIONS] DEVICE\n")
+
+
+def test_help_about_what_almost_is_one_says_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("help", "porbe") == 1
+    assert capsys.readouterr().err == "nvidia-device-plugin: 'porbe' is no command; did you mean probe?\n"
+
+
 def test_a_subcommand_has_its_own_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("probe", "--help") == 0
 

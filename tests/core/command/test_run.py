@@ -120,6 +120,14 @@ def test_a_flag_of_a_subcommand_hides_one_of_the_program(started: Started) -> No
     assert invocation.load().config.flags.mig_strategy == "none"
 
 
+def test_such_a_flag_means_the_same_before_the_subcommand(started: Started) -> None:
+    started.run("--mig-strategy=deep", "probe", "gpu0")
+
+    (invocation,) = started.invocations
+    assert invocation.own_settings() == ProbeSettings(mig_strategy="deep")
+    assert invocation.load().config.flags.mig_strategy == "none"
+
+
 def test_two_dashes_end_the_flags_of_a_subcommand(started: Started) -> None:
     started.run("probe", "--", "--gpu0")
 
@@ -186,9 +194,9 @@ def test_an_interrupted_program_ends_without_a_word(capsys: pytest.CaptureFixtur
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("flag", ["--version", "-v", "-version"])
-def test_tells_the_version(started: Started, capsys: pytest.CaptureFixture[str], flag: str) -> None:
-    assert started.run(flag) == 0
+@pytest.mark.parametrize("words", ["--version", "-v", "-version", "probe --version", "--gds-enabled probe -v gpu0"])
+def test_tells_the_version(started: Started, capsys: pytest.CaptureFixture[str], words: str) -> None:
+    assert started.run(*words.split()) == 0
     first, python, *distributions = capsys.readouterr().out.splitlines()
     assert first == f"NVIDIA Device Plugin version {metadata.version('gpu-suite-core')}"
     assert python == f"Python {platform.python_version()}"

@@ -108,7 +108,7 @@ def _dispatch(call: _Call, main: Callable[[Loaded[S]], int], on_errand: Callable
     if line.help or first == _HELP or line.version or subcommand is not None:
         on_errand()
     if line.help or first == _HELP:
-        return _help(call, None)
+        return _help(call, _asked_about(call, line))
     if line.version:
         return _version(call)
     if subcommand is not None:
@@ -116,6 +116,15 @@ def _dispatch(call: _Call, main: Callable[[Loaded[S]], int], on_errand: Callable
     if first is not None:
         refuse_near_miss(first, call.words)
     return main(_load(call, line))
+
+
+def _asked_about(call: _Call, line: CommandLine) -> Subcommand | None:
+    """Return the subcommand that `help` is asked about, if that is one."""
+    word = next((word for word in line.rest if word != _HELP), None)
+    subcommand = call.subcommand(word)
+    if word is not None and subcommand is None:
+        refuse_near_miss(word, call.words)
+    return subcommand
 
 
 def _load(call: _Call, line: CommandLine) -> Loaded[Any]:
@@ -138,10 +147,10 @@ def _load(call: _Call, line: CommandLine) -> Loaded[Any]:
 
 
 def _run_subcommand(call: _Call, before: CommandLine, subcommand: Subcommand) -> int:
-    # A subcommand's own flag hides one of the program with the same name.
-    own = {name for option in subcommand.options for name in option.names}
-    shared = tuple(option for option in call.program.options if not own.intersection(option.names))
-    texts = [*before.texts]
+    # A subcommand's own flag hides one of the program with the same name, also where it stands before the subcommand.
+    own = {name: option for option in subcommand.options for name in option.names}
+    shared = tuple(option for option in call.program.options if own.keys().isdisjoint(option.names))
+    texts = [(own.get(option.name, option), given) for option, given in before.texts]
     arguments: list[str] = []
     rest: tuple[str, ...] = before.rest[1:]
     # Unlike the program itself, a subcommand takes flags on both sides of its arguments.
@@ -149,6 +158,8 @@ def _run_subcommand(call: _Call, before: CommandLine, subcommand: Subcommand) ->
         line = read_flags((*subcommand.options, *shared), rest)
         if line.help:
             return _help(call, subcommand)
+        if line.version:
+            return _version(call)
         texts += line.texts
         taken = len(line.rest) if line.stopped else 1
         arguments += line.rest[:taken]
