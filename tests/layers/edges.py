@@ -17,6 +17,7 @@ EDGES = frozenset(
         "gpu_core.command.run",
         "gpu_core.command.simulated_nodes",
         "gpu_core.command.subcommands",
+        "gpu_core.command.tell",
         # core: what CDI looks for on the node
         "gpu_core.cdi.driver",
         "gpu_core.cdi.node",
