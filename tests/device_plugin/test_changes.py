@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from device_plugin.metrics import CONFIG_LOADS, CONFIG_REFUSED
-from device_plugin.source import simulated_source
 from fakes.plugin_answers import golden
 from fakes.running_plugin import run_plugin, topology
 from gpu_core.errors import HardwareError, KubeletError, NvmlCallError, SuiteError
+from gpu_core.hardware.source import simulated_source
 from gpu_demo.kubelet import Kubelet, Listed, Registered, StreamEnded
 
 GPU = "nvidia.com/gpu"

@@ -6,14 +6,14 @@ import threading
 
 from core.resources.building import node_of, whole_gpu
 from core.resources.nursing import WATCHED, WELL, rules
-from device_plugin.health_loop import HealthLoop
 from device_plugin.metrics import HEALTH
-from device_plugin.node_health import NodeHealth
 from fakes.patience import PATIENCE
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.events import Answer, DeviceEvent
 from gpu_core.devices.model import Gpu, Inventory, Platform
 from gpu_core.errors import NvmlCallError
+from gpu_core.hardware.node_health import NodeHealth
+from gpu_core.hardware.watch import HealthWatch
 from gpu_core.runtime.counters import Counters
 
 NODE = node_of(whole_gpu(0), whole_gpu(1))
@@ -73,7 +73,7 @@ def test_gpus_report_to_a_new_event_set_while_the_driver_does_not_free_the_old_o
     driver, counters = Driver(old, new), Counters()
     health = NodeHealth(rules(quiet=0), changed=lambda: None, counters=counters, metrics=HEALTH)
     health.inventory(driver.read())
-    loop = HealthLoop(driver, health, DriverThreads(), probe_interval=PATIENCE, counters=counters)
+    loop = HealthWatch(driver, health, DriverThreads(), probe_interval=PATIENCE, counters=counters)
     loop.start()
     try:
         assert old.all_asked.wait(PATIENCE)

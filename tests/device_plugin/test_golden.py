@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from device_plugin.source import simulated_source
 from fakes.plugin_answers import allocation, golden, in_any_order, listed, options, recorded, registrations
 from fakes.running_plugin import RunningPlugin, run_plugin, topology
 from gpu_core.errors import SuiteError
+from gpu_core.hardware.source import simulated_source
 from gpu_demo.kubelet import Kubelet, Listed
 
 # These are about the files of a driver, or about its absence; a simulated node has neither.

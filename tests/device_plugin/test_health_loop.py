@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 from core.resources.building import node_of, whole_gpu
 from core.resources.nursing import WATCHED, WELL, rules
-from device_plugin.health_loop import HealthLoop
 from device_plugin.metrics import HEALTH
-from device_plugin.node_health import NodeHealth
 from fakes.patience import PATIENCE
 from gpu_core.devices.driver_threads import DEADLINE, DriverThreads
 from gpu_core.devices.events import Answer, DeviceEvent
 from gpu_core.devices.model import Gpu, Inventory, Platform
 from gpu_core.errors import NvmlCallError
+from gpu_core.hardware.node_health import NodeHealth
+from gpu_core.hardware.watch import HealthWatch
 from gpu_core.runtime.counters import Counters
 
 NODE = node_of(whole_gpu(0))
@@ -72,7 +72,7 @@ def test_a_wait_that_failed_is_not_taken_for_one_that_does_not_return() -> None:
     driver = EventSets()
     health = NodeHealth(rules(quiet=0), changed=lambda: None, counters=Counters(), metrics=HEALTH)
     health.inventory(NODE)
-    loop = HealthLoop(
+    loop = HealthWatch(
         driver, health, DriverThreads(), probe_interval=1.0, counters=Counters(), clock=lambda: driver.now
     )
     loop.start()

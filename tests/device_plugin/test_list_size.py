@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from device_plugin.metrics import CONFIG_REFUSED
 from device_plugin.plugin_api.messages import ListedDevice, list_message
-from device_plugin.source import simulated_source
 from fakes.plugin_answers import status
 from fakes.running_plugin import run_plugin, topology
 from gpu_core.errors import ResourceError
+from gpu_core.hardware.source import simulated_source
 from gpu_core.resources.list_size import LARGEST_LIST, Row, list_bytes, most_replicas
 from gpu_demo.kubelet import Kubelet, Listed
 from gpu_kubelet._pb import deviceplugin_pb2 as pb

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from device_plugin.plan import check_any_usable, health_rules
-from device_plugin.source import bound_functions, is_character_device
 from gpu_core.config.duration import Duration
 from gpu_core.config.health import Health
 from gpu_core.config.model import Config
 from gpu_core.config.words import DeviceListStrategy, RecoveryMode, only_cdi, uses_cdi
 from gpu_core.devices.model import Fault, Gpu, Inventory, Platform, UnreadableGpu
 from gpu_core.errors import HardwareError
+from gpu_core.hardware.source import bound_functions, is_character_device
 from gpu_core.resources.health import HealthRules
 from gpu_core.resources.xids import IGNORED_BY_ORIGINAL, XidPolicy
 

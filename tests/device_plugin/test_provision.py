@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from device_plugin.provision import provide
-from device_plugin.source import NodeSource, simulated_source
 from fakes import cdi_runtime
 from gpu_core.cdi.names import CdiClass, file_name
 from gpu_core.config.load import load
@@ -15,6 +14,7 @@ from gpu_core.config.words import DeviceListStrategy
 from gpu_core.devices.model import Inventory, Platform
 from gpu_core.devices.simulated.files import load_node
 from gpu_core.errors import CdiError
+from gpu_core.hardware.source import NodeSource, simulated_source
 
 SIMULATED = simulated_source(load_node("t4"))
 

@@ -12,13 +12,12 @@ from typing import Any
 
 from device_plugin.node import Places
 from device_plugin.serve import kubelet_places, running
-from device_plugin.source import node_source
 from fakes.patience import PATIENCE
 from fakes.running_plugin import Log
 from gpu_core.command import Subcommand, run_program
 from gpu_core.config.load import load
 from gpu_core.config.programs import DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY
-from gpu_core.devices.driver_threads import DriverThreads
+from gpu_core.hardware.source import node_source
 from gpu_core.mps import MpsRoot
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import configure
@@ -85,7 +84,7 @@ class HostedPrograms(Programs):
         events, lines = EventQueue(), Log()
         configure(json=True, stream=lines)
         with ExitStack() as stack:
-            source = node_source(loaded.settings, DriverThreads())
+            source = node_source(loaded.settings.simulated_node, loaded.settings.simulated_events)
             app = stack.enter_context(running(loaded, source, places, events, Counters()))
             thread = threading.Thread(target=supervise, args=(events, app.act), kwargs={"first": app.wait()})
 

@@ -21,6 +21,7 @@ from fakes.patience import PATIENCE
 from gpu_core.config.load import load
 from gpu_core.config.programs import MPS_CONTROL_DAEMON
 from gpu_core.devices.driver_threads import DriverThreads
+from gpu_core.hardware.source import node_source
 from gpu_core.mps import DaemonPlan, MpsRoot, SharedGpu
 from gpu_core.runtime.counters import Counters, Metric
 from gpu_core.runtime.logs import configure
@@ -28,7 +29,6 @@ from gpu_core.runtime.process import Completed
 from gpu_core.runtime.supervise import Actions
 from mps_control_daemon.app import App
 from mps_control_daemon.commands import Command
-from mps_control_daemon.hardware import opener
 from mps_control_daemon.interruption import Interruption
 from mps_control_daemon.machine import Grace, Machine, Run, running_commands
 
@@ -134,7 +134,7 @@ class Bench:
         )
         return App(
             loaded,
-            opener(loaded.settings, self.threads),
+            node_source(loaded.settings.simulated_node, loaded.settings.simulated_events, threads=self.threads),
             machine,
             counters=self.counters,
             write=self._write,

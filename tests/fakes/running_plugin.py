@@ -15,15 +15,15 @@ from typing import Any
 
 from device_plugin.app import App
 from device_plugin.node import Places
-from device_plugin.node_health import Observer
 from device_plugin.plugin_api.phases import Pace
 from device_plugin.serve import kubelet_places, running
-from device_plugin.source import NodeSource, simulated_source
 from fakes.patience import PATIENCE
 from gpu_core.config.load import load
 from gpu_core.config.programs import DEVICE_PLUGIN
 from gpu_core.devices.simulated.files import load_node
 from gpu_core.devices.simulated.node import SimulatedNode
+from gpu_core.hardware.node_health import Observer
+from gpu_core.hardware.source import NodeSource, simulated_source
 from gpu_core.mps import MpsRoot
 from gpu_core.runtime.counters import Counters, Metric
 from gpu_core.runtime.logs import configure

@@ -18,7 +18,6 @@ from device_plugin.node import Places
 from device_plugin.plugin_api.messages import listing
 from device_plugin.plugin_api.plugins import KubeletPlaces
 from device_plugin.plugin_api.servicer import Serving
-from device_plugin.source import NodeSource
 from fakes.virtual_threads import living_in
 from fakes.virtual_world import World
 from gpu_core.config.load import load
@@ -33,6 +32,7 @@ from gpu_core.devices.simulated.backend import SimulatedFiles
 from gpu_core.devices.simulated.commands import parse_command
 from gpu_core.devices.simulated.library import SimulatedLibrary
 from gpu_core.devices.simulated.state import SimulatedState
+from gpu_core.hardware.source import NodeSource
 from gpu_core.mps import MpsRoot
 from gpu_core.resources.health import HealthBook
 from gpu_core.resources.model import Resource
@@ -168,7 +168,7 @@ def virtual_plugin(
         def opened(_config: Config) -> Backend:
             return NvmlBackend(library, files, Platform.NVML, threads)
 
-        source = NodeSource(open=opened, exists=frozenset(CONTROL_NODES).__contains__, simulated=True, threads=threads)
+        source = NodeSource(open=opened, exists=frozenset(CONTROL_NODES).__contains__, node=state.node, threads=threads)
         places = Places(
             kubelet=KubeletPlaces(directory=directory, kubelet=None),
             cdi=directory / "cdi",

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from device_plugin.source import node_source
 from fakes.driver_root import put
 from gpu_core.config.load import load
 from gpu_core.config.programs import DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON
@@ -16,13 +15,13 @@ from gpu_core.devices.backend import Backend
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.nvml_library import LIBRARY
 from gpu_core.errors import DriverMissingError
+from gpu_core.hardware.source import node_source
 from gpu_feature_discovery.hardware import node_source as gfd_source
-from mps_control_daemon.hardware import opener
 
 
 def plugin(flags: list[str]) -> Backend:
     loaded = load(DEVICE_PLUGIN, flags, {})
-    return node_source(loaded.settings).open(loaded.config)
+    return node_source().open(loaded.config)
 
 
 def gfd(flags: list[str]) -> Backend:
@@ -32,7 +31,7 @@ def gfd(flags: list[str]) -> Backend:
 
 def mps(flags: list[str]) -> Backend:
     loaded = load(MPS_CONTROL_DAEMON, flags, {})
-    return opener(loaded.settings)(loaded.config)
+    return node_source().open(loaded.config)
 
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="this machine has a driver of its own")

@@ -13,7 +13,6 @@ from device_plugin.doctor.command import DOCTOR
 from device_plugin.doctor.finding import Level, ok, problem, skipped, warning, worst
 from device_plugin.doctor.machine import ask_driver, in_container
 from device_plugin.doctor.report import as_json, as_text
-from device_plugin.source import NodeSource
 from gpu_core.command import run_program
 from gpu_core.command.terminal import Terminal
 from gpu_core.config.load import Loaded
@@ -22,6 +21,7 @@ from gpu_core.config.programs import DEVICE_PLUGIN
 from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.backend import Backend
 from gpu_core.errors import NvmlCallError
+from gpu_core.hardware.source import NodeSource
 
 FINDINGS = (
     ok("config", "The configuration is valid."),

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable
 
 from device_plugin.metrics import CONFIG_LOADS, CONFIG_REFUSED, SCAN_FAILURES, SCANS
 from device_plugin.node import Node, Places
-from device_plugin.node_health import Observer
 from device_plugin.plan import check_any_usable, health_rules
-from device_plugin.source import NodeSource
 from device_plugin.standing import ConfigInUse, Standing
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.filter import report
 from gpu_core.devices.model import Inventory
 from gpu_core.errors import HardwareError, SuiteError
+from gpu_core.hardware.node_health import Observer
+from gpu_core.hardware.source import NodeSource
 from gpu_core.resources.health import HealthRules
 from gpu_core.resources.mig_patterns import mig_patterns
 from gpu_core.runtime.config_in_use import config_name, count_config

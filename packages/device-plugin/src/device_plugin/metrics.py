@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from device_plugin.node_health import HealthMetrics
+from gpu_core.hardware.node_health import HealthMetrics
 from gpu_core.runtime.counters import Metric, MetricKind
 
 ALLOCATIONS = Metric(

@@ -7,15 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from device_plugin.hardware import Hardware
 from device_plugin.metrics import HEALTH
 from device_plugin.mps_watch import MpsWatch
-from device_plugin.node_health import NodeHealth, Observer
 from device_plugin.plan import plan_node
 from device_plugin.plugin_api.plugins import KubeletPlaces, Plugins
 from device_plugin.plugin_api.servicer import Serving
 from device_plugin.provision import provide
-from device_plugin.source import NodeSource
 from gpu_core.cdi.names import SPEC_DIRECTORY
 from gpu_core.config.model import Config
 from gpu_core.config.settings import PluginSettings
@@ -23,6 +20,9 @@ from gpu_core.devices.driver_threads import StuckCall
 from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.devices.model import Fault, Inventory
 from gpu_core.errors import HardwareError, NvmlCallError, SuiteError
+from gpu_core.hardware.driver import OpenDriver
+from gpu_core.hardware.node_health import NodeHealth, Observer
+from gpu_core.hardware.source import NodeSource
 from gpu_core.mps import CONTAINER_ROOT, MpsRoot
 from gpu_core.preference.closeness import links_by_uuid
 from gpu_core.resources.health import HealthBook, HealthRules
@@ -66,7 +66,7 @@ class Node:
         )
         self._mps = MpsWatch(places.mps, self._health.unshareable, stirred=self.kubelet_changed)
         self._plugins = Plugins(places.kubelet, self._book, ready=self._mps.ready, counters=counters)
-        self._hardware = Hardware(source, counters=counters)
+        self._driver = OpenDriver(source, counters=counters)
 
     @property
     def health(self) -> HealthBook:
@@ -84,7 +84,7 @@ class Node:
 
     def stuck(self) -> tuple[StuckCall, ...]:
         """Return the calls into the driver that have not returned in time; any thread may ask."""
-        return self._hardware.stuck()
+        return self._driver.stuck()
 
     def count(self) -> None:
         """Set the numbers that tell how things are now; any thread may ask for it."""
@@ -92,14 +92,14 @@ class Node:
 
     def read(self, config: Config) -> Inventory:
         """Read the node's GPUs, through the driver that a config names. Raises HardwareError."""
-        return self._hardware.read(config)
+        return self._driver.read(config)
 
     def obey(self, config: Config, rules: HealthRules) -> None:
         """Go by this config from now on; what is served changes with the next `serve`."""
         self._config = config
         self._health.rules(rules)
         if not rules.checks:
-            self._hardware.unwatch()
+            self._driver.unwatch()
 
     def serve(self, inventory: Inventory, config: Config, rules: HealthRules) -> tuple[bool, tuple[str, ...]]:
         """Serve what was read as a config asks; return whether there is anything to serve, and warnings.
@@ -132,14 +132,14 @@ class Node:
         self._managed = managed
         self._health.inventory(managed)
         if self._health.book.rules.checks:
-            self._hardware.watch(self._health, probe_interval=self._config.health.probe_interval.period)
+            self._driver.watch(self._health, probe_interval=self._config.health.probe_interval.period)
 
     def lose(self, error: HardwareError) -> None:
         """Take note that the driver does not answer: what is served is sick, and the driver will be opened anew."""
         fault = Fault(call=error.call, code=error.code) if isinstance(error, NvmlCallError) else _NO_DRIVER
         # First, since letting go of a driver takes its time; and again, for what was told meanwhile.
         self._health.blind(fault)
-        self._hardware.close()
+        self._driver.close()
         self._health.blind(fault)
 
     def kubelet_changed(self) -> None:
@@ -150,7 +150,7 @@ class Node:
         """Stop serving and let go of the driver."""
         self._plugins.stop()
         self._mps.stop()
-        self._hardware.stop()
+        self._driver.stop()
 
     def _book(self) -> HealthBook:
         return self._health.book

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from device_plugin.allocate import Rules, rules_for
-from device_plugin.source import NodeSource
 from gpu_core.cdi.model import Spec
 from gpu_core.cdi.names import CdiClass
 from gpu_core.cdi.node import CdiRequest, node_specs, spec_warnings
@@ -19,6 +18,7 @@ from gpu_core.devices.device_nodes import ImexChannel, control_nodes, imex_chann
 from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.devices.model import Inventory
 from gpu_core.errors import CdiError
+from gpu_core.hardware.source import NodeSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ def provide(
     written: tuple[CdiClass, ...] = ()
     if uses_cdi(config.flags.plugin.device_list_strategy):
         try:
-            request = _request(config, settings, channels, simulated=source.simulated)
+            request = _request(config, settings, channels, simulated=source.node is not None)
             specs = node_specs(inventory, request)
             warnings = (*warnings, *spec_warnings(inventory, request))
             written = write_specs(specs, cdi_directory)
@@ -65,7 +65,7 @@ def node_specifications(config: Config, settings: PluginSettings, source: NodeSo
     finally:
         backend.close()
     channels, _ = imex_channels(config.imex, seen_dev_root(config), source.exists)
-    return node_specs(inventory, _request(config, settings, channels, simulated=source.simulated))
+    return node_specs(inventory, _request(config, settings, channels, simulated=source.node is not None))
 
 
 def without_cdi(config: Config, error: CdiError) -> Config:

@@ -10,15 +10,15 @@ from pathlib import Path
 from device_plugin.app import App
 from device_plugin.metrics import REGISTRATIONS
 from device_plugin.node import Places
-from device_plugin.node_health import Observer
 from device_plugin.node_reports import reporting
 from device_plugin.operating import operation
 from device_plugin.plugin_api.plugins import KubeletPlaces
-from device_plugin.source import NodeSource, node_source
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.errors import KubeletError
+from gpu_core.hardware.node_health import Observer
+from gpu_core.hardware.source import NodeSource, node_source
 from gpu_core.mps import MpsRoot
 from gpu_core.runtime.config_in_use import config_changes_to
 from gpu_core.runtime.counters import Counters
@@ -41,7 +41,7 @@ def run(loaded: Loaded[PluginSettings]) -> int:
     threads = DriverThreads()
     events, counters, pulse = EventQueue(stopping=threads.abandon), Counters(), Pulse(time.monotonic)
     places = Places(kubelet=kubelet_places(settings), mps=MpsRoot(settings.mps_root_ctr))
-    source = node_source(settings, threads)
+    source = node_source(settings.simulated_node, settings.simulated_events, threads=threads)
     apps: list[App] = []
     watched = operation(lambda: apps[0] if apps else None, settings.node_name, counters, pulse)
     with ExitStack() as stack:

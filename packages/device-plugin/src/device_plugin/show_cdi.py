@@ -48,9 +48,11 @@ def show_cdi(invocation: Invocation) -> int:
 
 def _specs(loaded: Any) -> list[tuple[CdiClass, Spec]]:
     from device_plugin.provision import node_specifications  # noqa: PLC0415  Only this subcommand needs them here.
-    from device_plugin.source import node_source  # noqa: PLC0415
+    from gpu_core.hardware.source import node_source  # noqa: PLC0415
 
-    specs = node_specifications(loaded.config, loaded.settings, node_source(loaded.settings))
+    settings = loaded.settings
+    source = node_source(settings.simulated_node, settings.simulated_events)
+    specs = node_specifications(loaded.config, settings, source)
     return [(cdi_class, spec) for cdi_class, spec in sorted(specs.items()) if spec is not None]
 
 

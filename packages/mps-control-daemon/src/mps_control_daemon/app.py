@@ -16,6 +16,8 @@ from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.devices.filter import report
 from gpu_core.devices.model import Inventory, Platform
 from gpu_core.errors import Ending, HardwareError, MpsError, SuiteError
+from gpu_core.hardware.reader import Reader
+from gpu_core.hardware.source import NodeSource
 from gpu_core.mps import MpsRoot, plan_daemons, unlimited_gpus
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.mig_patterns import mig_patterns
@@ -28,7 +30,6 @@ from gpu_core.runtime.pause import Pause, Retry
 from gpu_core.runtime.probes import Check, Checks
 from gpu_core.runtime.supervise import Actions, EventQueue
 from mps_control_daemon.fleet import Fleet
-from mps_control_daemon.hardware import Hardware, Open
 from mps_control_daemon.machine import Machine
 from mps_control_daemon.metrics import CONFIG_LOADS, READ_FAILURES
 
@@ -50,12 +51,12 @@ _UNREAD = Pause(first=1.0, longest=RESCAN)
 
 @contextmanager
 def running(
-    loaded: Loaded[MpsSettings], open_: Open, machine: Machine, events: EventQueue, counters: Counters
+    loaded: Loaded[MpsSettings], source: NodeSource, machine: Machine, events: EventQueue, counters: Counters
 ) -> Iterator[App]:
     """Give an app with its watches, and leave nothing running behind. Raises SuiteError."""
     with ExitStack() as stack:
         file = config_changes_to(events, loaded.settings.config_file, loaded.config_text_digest)
-        app = App(loaded, open_, machine, counters=counters, write=_to_stdout, config_checks=file.checks)
+        app = App(loaded, source, machine, counters=counters, write=_to_stdout, config_checks=file.checks)
         stack.callback(app.stop)
         stack.enter_context(file.running())
         yield app
@@ -71,7 +72,7 @@ class App:
     def __init__(
         self,
         loaded: Loaded[MpsSettings],
-        open_: Open,
+        source: NodeSource,
         machine: Machine,
         *,
         counters: Counters,
@@ -89,7 +90,7 @@ class App:
         clear_up((Path(root.path), *Path(root.path).glob("*/*")), self._log.info)
         self._fleet = Fleet(root, machine, write=write, counters=counters, clock=clock)
         self._interruption = machine.interruption
-        self._hardware = Hardware(open_)
+        self._reader = Reader(source)
         self._loaded = loaded
         # What is to be used as soon as the GPUs can be read.
         self._candidate: Loaded[MpsSettings] | None = loaded
@@ -178,7 +179,7 @@ class App:
     def _read(self, loaded: Loaded[MpsSettings]) -> Inventory | None:
         """Read the GPUs that are managed, and see when to read them next; None when that fails."""
         try:
-            inventory = self._hardware.read(loaded.config)
+            inventory = self._reader.read(loaded.config)
         except HardwareError as error:
             self._counters.add(READ_FAILURES)
             self._due = self._clock() + self._unread.failed()

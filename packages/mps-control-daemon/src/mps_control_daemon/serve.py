@@ -8,6 +8,7 @@ from gpu_core.config.dump import config_text
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import MpsSettings
 from gpu_core.devices.driver_threads import DriverThreads, by_function
+from gpu_core.hardware.source import node_source
 from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.build import version
 from gpu_core.runtime.config_in_use import config_name
@@ -20,7 +21,6 @@ from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
 from gpu_core.runtime.supervise import EventQueue, supervise
 from mps_control_daemon.app import App, running
-from mps_control_daemon.hardware import opener
 from mps_control_daemon.interruption import Interruption
 from mps_control_daemon.machine import Machine, running_commands
 
@@ -38,13 +38,14 @@ def run(loaded: Loaded[MpsSettings]) -> int:
         interruption.tell()
         threads.abandon()
 
+    source = node_source(settings.simulated_node, settings.simulated_events, threads=threads)
     events, counters, pulse = EventQueue(stopping=stopping), Counters(), Pulse(time.monotonic)
     machine = Machine(run=running_commands(interruption), interruption=interruption)
     with (
         # The control daemons' log goes there, and is no reason to wait either.
         nobody_waits_for("stdout"),
         signals_to(events, within=_ENDS_WITHIN),
-        running(loaded, opener(settings, threads), machine, events, counters) as app,
+        running(loaded, source, machine, events, counters) as app,
         operated(settings.metrics_address, operation(app, counters, pulse, threads)),
     ):
         supervise(events, app.act, pulse=pulse)

@@ -76,7 +76,7 @@ def scene_of(invocation: Invocation, settings: DoctorSettings) -> Any:
     """Gather what the checks work on."""
     from device_plugin.doctor.machine import RealMachine, ask_driver, in_container  # noqa: PLC0415
     from device_plugin.doctor.scene import Scene  # noqa: PLC0415
-    from device_plugin.source import node_source  # noqa: PLC0415
+    from gpu_core.hardware.source import node_source  # noqa: PLC0415
 
     config, own = Config(), PluginSettings()
     refused: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def scene_of(invocation: Invocation, settings: DoctorSettings) -> Any:
         container=container,
         config=config,
         settings=own,
-        driver=ask_driver(node_source(own), config),
+        driver=ask_driver(node_source(own.simulated_node, own.simulated_events), config),
         config_file=own.config_file,
         refused=refused,
         warnings=warnings,

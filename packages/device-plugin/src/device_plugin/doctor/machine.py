@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from device_plugin.doctor.scene import Driver
-from device_plugin.source import NodeSource, is_character_device
 from gpu_core.config.model import Config
 from gpu_core.errors import NvmlCallError, SuiteError
+from gpu_core.hardware.source import NodeSource, is_character_device
 from gpu_core.runtime.process import Completed, run
 from gpu_kubelet.sockets import accepts
 

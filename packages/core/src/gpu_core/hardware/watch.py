@@ -8,13 +8,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from device_plugin.node_health import NodeHealth
-from device_plugin.rounds import Rounds
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.driver_threads import DEADLINE, DriverThreads, StuckCall
 from gpu_core.devices.events import DeviceEvent, EventKind, HealthMonitor
 from gpu_core.devices.model import NO_ANSWER, Fault
 from gpu_core.errors import Ending, NvmlCallError
+from gpu_core.hardware.node_health import NodeHealth
+from gpu_core.hardware.rounds import Rounds
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.pause import Pause, Retry
@@ -37,7 +37,7 @@ _SAME_EVENT = 10.0
 _HANGS = Fault(call="EventSetWait", code=NO_ANSWER)
 
 
-class HealthLoop:
+class HealthWatch:
     """Watches the GPUs of an open backend from `start` to `stop`. The backend may be closed only after that.
 
     `threads` are those of the process that are in the driver.

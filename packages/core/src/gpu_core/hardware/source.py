@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from gpu_core.config.model import Config
-from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.choose import open_backend
 from gpu_core.devices.device_nodes import CONTROL_NODES, IMEX_CHANNEL_NODE, Exists
@@ -23,25 +22,26 @@ class NodeSource:
     """Opens the node's driver as a config asks, and tells which device nodes there are.
 
     `bound` tells which PCI functions the kernel's driver holds: when these change, NVML has to be opened anew, since it
-    counts the GPUs that were there when it was opened. `threads` are those of this process that are in the driver.
+    counts the GPUs that were there when it was opened. `node` is the simulated node, on which the file `events` makes
+    things happen; None for the machine's own. `threads` are those of this process that are in the driver.
     """
 
     open: Callable[[Config], Backend]
     exists: Exists
     bound: Callable[[], frozenset[str]] = frozenset
-    simulated: bool = False
+    node: SimulatedNode | None = None
+    events: Path | None = None
     threads: DriverThreads = field(default_factory=DriverThreads)
 
 
-def node_source(settings: PluginSettings, threads: DriverThreads | None = None) -> NodeSource:
-    """Return what the settings name; `threads` are those of this process that are in the driver.
+def node_source(simulated: str = "", events: str = "", *, threads: DriverThreads | None = None) -> NodeSource:
+    """Return the machine's own driver, or the `simulated` node of that name or file, with its file of `events`.
 
     Raises SuiteError for a simulated node that cannot be read.
     """
-    if settings.simulated_node:
-        events = Path(settings.simulated_events) if settings.simulated_events else None
-        return simulated_source(load_node(settings.simulated_node), events, threads)
     threads = threads or DriverThreads()
+    if simulated:
+        return simulated_source(load_node(simulated), Path(events) if events else None, threads)
     return NodeSource(
         open=partial(_open_machine, threads), exists=is_character_device, bound=bound_functions, threads=threads
     )
@@ -61,7 +61,8 @@ def simulated_source(
             threads=threads,
         ),
         exists=nodes.__contains__,
-        simulated=True,
+        node=node,
+        events=events,
         threads=threads,
     )
 

@@ -1,4 +1,4 @@
-"""The node's GPUs as this program has them open: read again and again, watched, and opened anew when they vanish."""
+"""The node's GPUs as a program has them open: read again and again, watched, and opened anew when they vanish."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import threading
 import time
 from dataclasses import replace
 
-from device_plugin.health_loop import HealthLoop
-from device_plugin.node_health import NodeHealth
-from device_plugin.source import NodeSource
 from gpu_core.config.model import Config
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.driver_threads import DEADLINE, StuckCall
 from gpu_core.devices.model import Inventory, Platform
+from gpu_core.hardware.node_health import NodeHealth
+from gpu_core.hardware.source import NodeSource
+from gpu_core.hardware.watch import HealthWatch
 from gpu_core.resources.known import keep_known
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
@@ -30,7 +30,7 @@ _UNHEARD = DEADLINE
 """Seconds in which nobody may wait for events, as while the driver is opened anew, before no GPU counts as watched."""
 
 
-class Hardware:
+class OpenDriver:
     """One thread uses it; any thread may ask what is stuck."""
 
     def __init__(self, source: NodeSource, *, counters: Counters) -> None:
@@ -39,9 +39,9 @@ class Hardware:
         self._counters = counters
         self._log = get_logger()
         self._backend: Backend | None = None
-        self._loop: HealthLoop | None = None
+        self._watch: HealthWatch | None = None
         # Those that have been told to end, and that a call into the driver keeps.
-        self._left: tuple[HealthLoop, ...] = ()
+        self._left: tuple[HealthWatch, ...] = ()
         self._health: NodeHealth | None = None
         self._gap: threading.Timer | None = None
         self._opening: tuple[object, ...] = ()
@@ -85,26 +85,26 @@ class Hardware:
         self._end_gap()
         if self._backend is None or self._backend.platform is not Platform.NVML:
             return
-        if self._loop is not None and not self._loop.running:
+        if self._watch is not None and not self._watch.running:
             self.unwatch()
             self._end_gap()
-        if self._loop is None:
-            self._loop = HealthLoop(
+        if self._watch is None:
+            self._watch = HealthWatch(
                 self._backend, health, self._source.threads, probe_interval=probe_interval, counters=self._counters
             )
             self._health = health
-            self._loop.start()
-        self._loop.probe_every(probe_interval)
-        self._loop.catch_up(_CATCH_UP)
+            self._watch.start()
+        self._watch.probe_every(probe_interval)
+        self._watch.catch_up(_CATCH_UP)
 
     def unwatch(self) -> bool:
         """Stop watching; returns whether the driver let go. Devices count as watched for a few seconds more."""
-        if self._loop is not None:
+        if self._watch is not None:
             self._begin_gap()
-            self._left = (*self._left, self._loop)
-            self._loop = None
+            self._left = (*self._left, self._watch)
+            self._watch = None
         end = time.monotonic() + (_LAST_LOOK if self._source.threads.abandoned else _LAST_ROUND)
-        self._left = tuple(loop for loop in self._left if not loop.stop(max(0.0, end - time.monotonic())))
+        self._left = tuple(watch for watch in self._left if not watch.stop(max(0.0, end - time.monotonic())))
         return not self._left
 
     def stop(self) -> None:
@@ -131,8 +131,8 @@ class Hardware:
 
     def stuck(self) -> tuple[StuckCall, ...]:
         """Return the calls into the driver that have not returned in time; any thread may ask."""
-        loop, left = self._loop, self._left
-        waits = (each.hanging for each in (*left, *(() if loop is None else (loop,))))
+        watch, left = self._watch, self._left
+        waits = (each.hanging for each in (*left, *(() if watch is None else (watch,))))
         return (*self._source.threads.stuck(), *(wait for wait in waits if wait is not None))
 
     def close(self) -> None:
