@@ -14,7 +14,7 @@ from device_plugin.node import Places
 from device_plugin.serve import kubelet_places, running
 from fakes.patience import PATIENCE
 from fakes.running_plugin import Log
-from gpu_core.command import Subcommand, run_program
+from gpu_core.command import run_program
 from gpu_core.config.load import load
 from gpu_core.config.programs import DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY
 from gpu_core.hardware.source import node_source
@@ -24,9 +24,7 @@ from gpu_core.runtime.logs import configure
 from gpu_core.runtime.supervise import EventQueue, Stop, supervise
 from gpu_demo.programs import Command, Programs, Running
 from gpu_feature_discovery.app import run as label
-from gpu_feature_discovery.show_topology import show_topology
-
-_TOPOLOGY = Subcommand(name="topology", doc="", run=show_topology)
+from gpu_feature_discovery.show_topology import TOPOLOGY
 
 
 class Hosted:
@@ -70,7 +68,7 @@ class HostedPrograms(Programs):
         assert command.program == "gfd"
         out = io.StringIO()
         with redirect_stdout(out):
-            code = run_program(GPU_FEATURE_DISCOVERY, command.arguments, {}, label, subcommands=[_TOPOLOGY])
+            code = run_program(GPU_FEATURE_DISCOVERY, command.arguments, {}, label, subcommands=[TOPOLOGY])
         assert code == 0
         return out.getvalue()
 
