@@ -79,6 +79,24 @@ def test_a_lost_gpu_costs_its_own_labels_and_is_logged_once(bench: Bench) -> Non
     assert bench.counted()[f"{FAILURES.name} labels"] == 3
 
 
+def test_names_that_labels_cannot_hold_are_noted_once(bench: Bench) -> None:
+    bench.node.write_text(
+        "machine: Größe\n"
+        "gpus:\n"
+        '  - {name: GPU A/B, memory: 46068, compute_capability: "8.9"}\n'
+        '  - {name: GPU AB, memory: 46068, compute_capability: "8.9"}\n'
+    )
+    bench.daemon = bench.start()
+    for _ in range(3):
+        bench.step(60)
+    assert [line for line in bench.logged("info") if line.startswith("Labels write")] == [
+        "Labels write the machine type 'Größe' as 'Gre', since they cannot hold it as it is.",
+        "Labels write the GPU model 'GPU A/B' as 'GPU-AB-bb198cdd', since they cannot hold it as it is.",
+        "Labels write the GPU model 'GPU AB' as 'GPU-AB-2ea2b334', since they cannot hold it as it is.",
+    ]
+    assert bench.labels()["model-GPU-AB-2ea2b334.product"] == "GPU-AB-2ea2b334"
+
+
 def test_a_driver_that_goes_takes_the_gpu_labels_along_until_it_comes_back(bench: Bench) -> None:
     bench.step()
     bench.happen("fail Init * DRIVER_NOT_LOADED")

@@ -30,6 +30,7 @@ def test_the_timestamp_can_be_left_away() -> None:
         pytest.param("", "", id="an empty file"),
         pytest.param("unknown", "unknown", id="no file"),
         pytest.param("-.weird._-", "weird", id="a name that needs trimming"),
+        pytest.param("服务器", "a16492e3", id="a name without a legal character"),
     ],
 )
 def test_machine(text: str, expected: str) -> None:

@@ -141,8 +141,7 @@ class Daemon:
         self._counters.add(PASSES)
         self._once.next_pass()
         labels = self._describe()
-        for note in labels.notes:
-            self._once(note, say=self._log.info)
+        self._once.all(labels.notes, say=self._log.info)
         self._once.all(labels.warnings)
         for failure in labels.failures:
             self._counters.add(FAILURES, kind="labels")

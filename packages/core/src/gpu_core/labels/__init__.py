@@ -53,6 +53,7 @@ def describe(inventory: Inventory, facts: NodeFacts, config: Config) -> Labels:
         merged.update(part.values)
     return Labels(
         values=dict(sorted(merged.items())),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         warnings=tuple(warning for part in parts for warning in part.warnings),
         failures=tuple(failure for part in parts for failure in part.failures),
     )

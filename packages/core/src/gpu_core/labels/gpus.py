@@ -7,7 +7,6 @@ from gpu_core.config.words import ExtraLabels, SharingStrategy
 from gpu_core.labels.model import PREFIX, Labels, Node
 from gpu_core.labels.models import Model, models
 from gpu_core.labels.resource import Values, base_labels, shared_labels
-from gpu_core.labels.values import label_value
 
 # The name part of a label's key holds 63 characters, of which `model-` and `.product` need 14.
 _MODEL_KEY_LIMIT = 49
@@ -19,28 +18,30 @@ def node_set(node: Node) -> Labels:
     GPUs in MIG mode count too, as they always have. Where all GPUs of the model are partitioned, there is
     nothing to share, which `gpu.replicas` 0 says.
     """
-    found = models(node.gpus)
+    found = models(node, node.gpus)
     if not found:
         return Labels()
     model = found[0]
     if model.whole:
-        values = shared_labels(DEFAULT_RESOURCE, node.config, model=model.name, count=len(model.gpus))
+        base = shared_labels(DEFAULT_RESOURCE, node.config, model=model, count=len(model.gpus))
     else:
+        product = model.written()
         values = base_labels(
             DEFAULT_RESOURCE,
-            product_value=label_value(model.name),
+            product_value=product.value,
             count=len(model.gpus),
             replicas=0,
             sharing=SharingStrategy.NONE,
         )
+        base = Labels(values=values, notes=product.notes)
     warnings = (_several_models(found),) if len(found) > 1 else ()
     facts = _memory(DEFAULT_RESOURCE, model) | _family(DEFAULT_RESOURCE, model) | _compute(DEFAULT_RESOURCE, model)
-    return Labels(values=values | facts, warnings=warnings)
+    return Labels(values={**base.values, **facts}, notes=base.notes, warnings=warnings)
 
 
 def model_sets(node: Node) -> Labels:
     """`model-<product>.*`: one set per model, where `gpu.*` can only speak for one of them."""
-    found = models(node.gpus)
+    found = models(node, node.gpus)
     several_whole = sum(bool(model.whole) for model in found) > 1
     match node.config.flags.gfd.extra_labels:
         case ExtraLabels.NONE:
@@ -50,12 +51,15 @@ def model_sets(node: Node) -> Labels:
         case _:
             pass
     values: Values = {}
+    notes: tuple[str, ...] = ()
     for model in sorted(found, key=lambda model: model.name):
-        key = f"{PREFIX}model-{label_value(model.name, limit=_MODEL_KEY_LIMIT)}"
-        values[f"{key}.product"] = label_value(model.name)
+        short, product = model.written(limit=_MODEL_KEY_LIMIT), model.written()
+        key = f"{PREFIX}model-{short.value}"
+        values[f"{key}.product"] = product.value
         values[f"{key}.count"] = str(len(model.gpus))
         values |= _memory(key, model) | _family(key, model)
-    return Labels(values=values)
+        notes += product.notes + short.notes
+    return Labels(values=values, notes=notes)
 
 
 def whole_count(node: Node) -> Labels:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from gpu_core.labels.model import PREFIX, Labels, Node
 from gpu_core.labels.values import label_value
+from gpu_core.labels.written import written
 
 
 def label(node: Node) -> Labels:
     """`gpu.machine`: the machine's model, `unknown` where its firmware does not say."""
     if not node.has_gpus:
         return Labels()
-    return Labels(values={f"{PREFIX}gpu.machine": label_value(node.facts.machine_type)})
+    name = node.facts.machine_type
+    # A file that is empty is no name that could be lost.
+    machine = written("machine type", name, marked=bool(name) and not label_value(name))
+    return Labels(values={f"{PREFIX}gpu.machine": machine.value}, notes=machine.notes)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from gpu_core.config.model import DEFAULT_RESOURCE, Config
+from gpu_core.config.model import DEFAULT_RESOURCE
 from gpu_core.config.words import MigStrategy
 from gpu_core.devices.model import Gpu, MigDevice
 from gpu_core.labels.model import PREFIX, Labels, Node, mig_devices
 from gpu_core.labels.models import models
 from gpu_core.labels.resource import Values, mig_attributes, mig_profile, shared_labels
-from gpu_core.labels.values import label_value
 
 
 def strategy(node: Node) -> Labels:
@@ -30,46 +30,48 @@ def devices(node: Node) -> Labels:
     if word is MigStrategy.SINGLE:
         return _single(node, enabled)
     values: Values = {}
+    notes: tuple[str, ...] = ()
     for profile, migs in _by_profile(enabled).items():
-        values |= _resource(f"{PREFIX}mig-{profile}", node.config, enabled, profile, migs)
-    return Labels(values=values)
+        labels = _resource(f"{PREFIX}mig-{profile}", node, enabled, profile, migs)
+        values |= labels.values
+        notes += labels.notes
+    return Labels(values=values, notes=notes)
 
 
 def _single(node: Node, enabled: tuple[Gpu, ...]) -> Labels:
     profiles = _by_profile(enabled)
     if any(not gpu.mig_devices for gpu in enabled):
-        return _invalid(enabled, "a GPU in MIG mode has no MIG devices")
+        return _invalid(node, enabled, "a GPU in MIG mode has no MIG devices")
     if len(enabled) < len(node.gpus):
-        return _invalid(enabled, "only some of the GPUs are in MIG mode")
+        return _invalid(node, enabled, "only some of the GPUs are in MIG mode")
     if len(profiles) != 1:
-        return _invalid(enabled, f"MIG devices of several profiles are present ({', '.join(profiles)})")
+        return _invalid(node, enabled, f"MIG devices of several profiles are present ({', '.join(profiles)})")
     ((profile, migs),) = profiles.items()
-    return Labels(values=_resource(DEFAULT_RESOURCE, node.config, enabled, profile, migs))
+    return _resource(DEFAULT_RESOURCE, node, enabled, profile, migs)
 
 
-def _invalid(enabled: tuple[Gpu, ...], reason: str) -> Labels:
-    model = models(enabled)[0].name
+def _invalid(node: Node, enabled: tuple[Gpu, ...], reason: str) -> Labels:
+    product = models(node, enabled)[0].written(suffix="-MIG-INVALID")
     return Labels(
         values={
-            f"{DEFAULT_RESOURCE}.product": label_value(model, suffix="-MIG-INVALID"),
+            f"{DEFAULT_RESOURCE}.product": product.value,
             f"{DEFAULT_RESOURCE}.count": "0",
             f"{DEFAULT_RESOURCE}.replicas": "0",
             f"{DEFAULT_RESOURCE}.sharing-strategy": "",
             f"{DEFAULT_RESOURCE}.memory": "0",
         },
+        notes=product.notes,
         warnings=(f"The MIG strategy single does not fit this node: {reason}.",),
     )
 
 
-def _resource(
-    resource: str, config: Config, enabled: tuple[Gpu, ...], profile: str, migs: tuple[MigDevice, ...]
-) -> Values:
+def _resource(resource: str, node: Node, enabled: tuple[Gpu, ...], profile: str, migs: tuple[MigDevice, ...]) -> Labels:
     owners = {mig.parent_uuid for mig in migs}
-    model = models(gpu for gpu in enabled if gpu.uuid in owners)[0].name
+    model = models(node, (gpu for gpu in enabled if gpu.uuid in owners))[0]
     # Devices of one profile are alike but for their compute instances; the least one's facts hold for all.
     example = min(migs, key=lambda mig: (mig.attributes.memory_mib, mig.attributes.multiprocessors, mig.uuid))
-    base = shared_labels(resource, config, model=model, count=len(migs), part=f"-MIG-{profile}")
-    return base | mig_attributes(resource, example)
+    base = shared_labels(resource, node.config, model=model, count=len(migs), part=f"-MIG-{profile}")
+    return replace(base, values={**base.values, **mig_attributes(resource, example)})
 
 
 def _by_profile(enabled: Iterable[Gpu]) -> dict[str, tuple[MigDevice, ...]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from gpu_core.config.model import Config
 from gpu_core.devices.model import Fault, Gpu, Inventory, MigDevice, PciFacts
+from gpu_core.labels.written import alike
 
 PREFIX = "nvidia.com/"
 
@@ -43,6 +44,11 @@ class Node:
     def gpus(self) -> tuple[Gpu, ...]:
         """The GPUs that labels describe: all whose name, compute capability and MIG mode could be read."""
         return tuple(gpu for gpu in self.inventory.gpus if describable(gpu))
+
+    @property
+    def alike_models(self) -> frozenset[str]:
+        """The product names of this node that labels only tell apart by a checksum."""
+        return alike(gpu.name for gpu in self.inventory.gpus if gpu.name is not None)
 
     @property
     def has_gpus(self) -> bool:

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpu_core.devices.model import Gpu
+from gpu_core.labels.model import Node
+from gpu_core.labels.values import LIMIT
+from gpu_core.labels.written import Written, written
 
 MIB = 1024 * 1024
 
@@ -15,11 +18,19 @@ _LATER_FAMILIES = {10: "blackwell", 12: "blackwell", 13: "rubin"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """All GPUs of one product name. `example` is the one whose facts stand for them."""
+    """All GPUs of one product name. `example` is the one whose facts stand for them.
+
+    `marked` tells that labels need a checksum of the name to tell it from those of other models on the node.
+    """
 
     name: str
     gpus: tuple[Gpu, ...]
     example: Gpu
+    marked: bool = False
+
+    def written(self, *, suffix: str = "", limit: int = LIMIT) -> Written:
+        """Write the name as a label's value, with `suffix` behind it."""
+        return written("GPU model", self.name, suffix=suffix, limit=limit, marked=self.marked)
 
     @property
     def whole(self) -> tuple[Gpu, ...]:
@@ -43,8 +54,8 @@ class Model:
         return None if self.compute_capability is None else family(*self.compute_capability)
 
 
-def models(gpus: Iterable[Gpu]) -> tuple[Model, ...]:
-    """Group GPUs by product name, the model that stands for the node first.
+def models(node: Node, gpus: Iterable[Gpu]) -> tuple[Model, ...]:
+    """Group GPUs of a node by product name, the model that stands for the node first.
 
     That is a model with whole GPUs before one without, then the model with the most of them, then the one with
     the most memory, then the first by name.
@@ -52,7 +63,11 @@ def models(gpus: Iterable[Gpu]) -> tuple[Model, ...]:
     by_name: dict[str, list[Gpu]] = {}
     for gpu in gpus:
         by_name.setdefault(gpu.name or "", []).append(gpu)
-    found = [Model(name=name, gpus=tuple(members), example=_example(members)) for name, members in by_name.items()]
+    marked = node.alike_models
+    found = [
+        Model(name=name, gpus=tuple(members), example=_example(members), marked=name in marked)
+        for name, members in by_name.items()
+    ]
     return tuple(sorted(found, key=_rank))
 
 

@@ -6,16 +6,10 @@ from gpu_core.config.model import Config
 from gpu_core.config.sharing import ReplicatedResource
 from gpu_core.config.words import SharingStrategy
 from gpu_core.devices.model import MigDevice
-from gpu_core.labels.values import label_value
+from gpu_core.labels.model import Labels
+from gpu_core.labels.models import Model
 
 Values = dict[str, str]
-
-
-def product(model: str, config: Config, resource: str, *, part: str = "") -> str:
-    """Return the product's value: the model, then `-MIG-<profile>` as `part`, then `-SHARED` for unrenamed shares."""
-    share = _share(config, resource)
-    shared = share is not None and not _renamed(config, share)
-    return label_value(model, suffix=part + ("-SHARED" if shared else ""))
 
 
 def base_labels(resource: str, *, product_value: str, count: int, replicas: int, sharing: SharingStrategy) -> Values:
@@ -28,16 +22,22 @@ def base_labels(resource: str, *, product_value: str, count: int, replicas: int,
     }
 
 
-def shared_labels(resource: str, config: Config, *, model: str, count: int, part: str = "") -> Values:
-    """Return the base labels of a resource whose devices are shared as the configuration says."""
+def shared_labels(resource: str, config: Config, *, model: Model, count: int, part: str = "") -> Labels:
+    """Return the base labels of a resource whose devices are shared as the configuration says.
+
+    The product is the model, then `-MIG-<profile>` as `part`, then `-SHARED` for unrenamed shares.
+    """
     share = _share(config, resource)
-    return base_labels(
+    shared = share is not None and not _renamed(config, share)
+    product = model.written(suffix=part + ("-SHARED" if shared else ""))
+    values = base_labels(
         resource,
-        product_value=product(model, config, resource, part=part),
+        product_value=product.value,
         count=count,
         replicas=1 if share is None else share.replicas,
         sharing=SharingStrategy.NONE if share is None else config.sharing.strategy,
     )
+    return Labels(values=values, notes=product.notes)
 
 
 def mig_profile(mig: MigDevice) -> str:

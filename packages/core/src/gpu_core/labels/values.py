@@ -22,15 +22,21 @@ def legal_text(text: str) -> str:
     return "-".join(_ILLEGAL.sub("", text).split())
 
 
-def label_value(text: str, *, suffix: str = "", limit: int = LIMIT) -> str:
+def label_value(text: str, *, suffix: str = "", limit: int = LIMIT, marked: bool = False) -> str:
     """Return the legal value for any text, with `suffix` (legal, and kept whole) behind it.
 
     The whole is at most `limit` characters long. `-MIG-1g.5gb-SHARED` is such a suffix: the text before it is
-    shortened, never the suffix, since that is what tells one resource of a model from another.
+    shortened, never the suffix, since that is what tells one resource of a model from another. `marked` appends a
+    checksum of the text as it was given, for one that is not the same any more once it is legal.
     """
     kept = legal_text(text).strip(_NOT_AT_ENDS)
     room = limit - len(suffix)
-    if len(kept) > room:
-        mark = f"-{zlib.crc32(kept.encode()):08x}"
-        kept = kept[: room - len(mark)].rstrip(_NOT_AT_ENDS) + mark
+    if marked or len(kept) > room:
+        mark = f"-{checksum(text if marked else kept)}"
+        kept = (kept[: room - len(mark)].rstrip(_NOT_AT_ENDS) + mark).lstrip(_NOT_AT_ENDS)
     return kept + suffix if kept else suffix.strip(_NOT_AT_ENDS)
+
+
+def checksum(text: str) -> str:
+    """Return the CRC-32 of any text in hexadecimal, of eight digits."""
+    return f"{zlib.crc32(text.encode(errors='backslashreplace')):08x}"

@@ -49,10 +49,10 @@ class Once:
             self.over(oldest)
         return news
 
-    def all(self, messages: Iterable[str]) -> None:
-        """Say several, each its own topic."""
+    def all(self, messages: Iterable[str], *, say: Callable[[str], object] | None = None) -> None:
+        """Say several, each its own topic, through `say` where that is another one."""
         for message in messages:
-            self(message)
+            self(message, say=say)
 
     def last(self, topic: str) -> str:
         """Return what was said of a topic last; empty when nothing was, or when it is over."""
