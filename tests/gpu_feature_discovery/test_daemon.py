@@ -97,6 +97,26 @@ def test_names_that_labels_cannot_hold_are_noted_once(bench: Bench) -> None:
     assert bench.labels()["model-GPU-AB-2ea2b334.product"] == "GPU-AB-2ea2b334"
 
 
+def test_a_fabric_in_the_making_is_told_once_and_again_when_that_changes(bench: Bench) -> None:
+    pending = "The NVLink fabric has not taken in GPU 0 yet, so gpu.clique is left out until it has."
+    refused = (
+        "The NVLink fabric has not taken in GPU 0, with NVML error 999, so gpu.clique is left out. See the fabric in "
+        "`nvidia-smi -q`, and the fabric manager."
+    )
+    cliques = []
+    for state, status in ((2, 0), (3, 999), (3, 0), (2, 0)):
+        fabric = f"{{state: {state}, status: {status}, clique: 7, cluster: 7b968a6d-c8aa-45e1-9e07-e1e51be99c31}}"
+        bench.node.write_text(
+            f'gpus: [{{name: GB200, memory: 189000, compute_capability: "10.0", fabric: {fabric}}}]\n'
+        )
+        bench.step(1, reload=("SIGHUP",))
+        for _ in range(2):
+            bench.step(60)
+        cliques.append(bench.labels().get("gpu.clique"))
+    assert cliques == [None, None, "7b968a6d-c8aa-45e1-9e07-e1e51be99c31.7", None]
+    assert bench.logged("warning") == [pending, refused, pending]
+
+
 def test_a_driver_that_goes_takes_the_gpu_labels_along_until_it_comes_back(bench: Bench) -> None:
     bench.step()
     bench.happen("fail Init * DRIVER_NOT_LOADED")

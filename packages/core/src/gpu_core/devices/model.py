@@ -129,6 +129,7 @@ class UnreadableMig:
     fault: Fault
 
 
+_FABRIC_NOT_SUPPORTED = 0
 _PROBE_COMPLETED = 3
 _SUCCESS = 0
 
@@ -146,6 +147,16 @@ class Fabric:
     def joined(self) -> bool:
         """Whether the GPU has become a member, so that clique and cluster say something."""
         return self.state == _PROBE_COMPLETED and self.status == _SUCCESS
+
+    @property
+    def pending(self) -> bool:
+        """Whether there is a fabric that the GPU has still to join: its probe has not begun or not ended."""
+        return self.state not in (_FABRIC_NOT_SUPPORTED, _PROBE_COMPLETED)
+
+    @property
+    def refused(self) -> bool:
+        """Whether the GPU's probe ended with an error, which `status` tells."""
+        return self.state == _PROBE_COMPLETED and self.status != _SUCCESS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

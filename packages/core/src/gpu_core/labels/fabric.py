@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gpu_core.devices.model import Fabric
+from collections.abc import Iterable, Iterator
+
+from gpu_core.devices.model import Fabric, Gpu
 from gpu_core.labels.model import PREFIX, Labels, Node
 from gpu_core.labels.values import label_value
 
@@ -21,14 +23,36 @@ def label(node: Node) -> Labels:
         return Labels(failures=failures)
     members = [gpu.fabric for gpu in node.gpus if gpu.fabric is not None and _attached(gpu.fabric)]
     cliques = sorted({(member.cluster_uuid, member.clique) for member in members})
-    if not cliques:
-        return Labels()
-    if len(cliques) > 1:
-        names = ", ".join(f"{cluster}.{number}" for cluster, number in cliques)
-        return Labels(warnings=(f"The GPUs belong to several NVLink cliques ({names}), so gpu.clique is left out.",))
-    cluster, number = cliques[0]
-    return Labels(values={f"{PREFIX}gpu.clique": label_value(f"{cluster}.{number}")})
+    names = [f"{cluster}.{number}" for cluster, number in cliques]
+    values = {f"{PREFIX}gpu.clique": label_value(names[0])} if len(names) == 1 else {}
+    so = "gpu.clique speaks for the other GPUs alone" if values else "gpu.clique is left out"
+    warnings = [*_pending(node.gpus, so), *_refused(node.gpus, so)]
+    if len(names) > 1:
+        warnings.append(f"The GPUs belong to several NVLink cliques ({', '.join(names)}), so {so}.")
+    return Labels(values=values, warnings=tuple(warnings))
 
 
 def _attached(fabric: Fabric) -> bool:
     return fabric.joined and bool(fabric.cluster_uuid.strip("0-"))
+
+
+def _pending(gpus: Iterable[Gpu], so: str) -> Iterator[str]:
+    waiting = [gpu.index for gpu in gpus if gpu.fabric is not None and gpu.fabric.pending]
+    if waiting:
+        yield f"The NVLink fabric has not taken in {_named(waiting)} yet, so {so} until it has."
+
+
+def _refused(gpus: Iterable[Gpu], so: str) -> Iterator[str]:
+    by_error: dict[int, list[int]] = {}
+    for gpu in gpus:
+        if gpu.fabric is not None and gpu.fabric.refused:
+            by_error.setdefault(gpu.fabric.status, []).append(gpu.index)
+    for error, indices in sorted(by_error.items()):
+        yield (
+            f"The NVLink fabric has not taken in {_named(indices)}, with NVML error {error}, so {so}. "
+            "See the fabric in `nvidia-smi -q`, and the fabric manager."
+        )
+
+
+def _named(indices: list[int]) -> str:
+    return f"GPU{'s' if len(indices) > 1 else ''} {', '.join(map(str, indices))}"
