@@ -104,6 +104,7 @@ class Bench:
         self.happenings.touch()
         self.config_file = tmp_path / "config.yaml"
         self.configure(config or sharing())
+        self.program = MPS_CONTROL_DAEMON
         self.counters = Counters()
         self.output = ""
         # A busy machine must not be taken for a daemon that hangs.
@@ -118,7 +119,7 @@ class Bench:
 
     def start(self, *argv: str) -> App:
         loaded = load(
-            MPS_CONTROL_DAEMON,
+            self.program,
             [
                 f"--simulated-node={self.node}",
                 f"--simulated-events={self.happenings}",

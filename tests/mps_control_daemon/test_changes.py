@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,16 @@ import pytest
 
 from fakes.mps_bench import HASTY, IDLE, LIMITS, PLAN, RELOAD, Bench, eventually, kill, sharing, two_resources
 from fakes.mps_tools import MpsTools, is_running
+from gpu_core.config.layers import key_path
+from gpu_core.errors import ConfigError
 from gpu_core.mps import digest
 from mps_control_daemon.metrics import CONFIG_LOADS, DEATHS, UP
+
+
+def loads(bench: Bench) -> dict[str, float]:
+    """Return how many configs were applied and refused."""
+    samples = bench.counters.snapshot()
+    return {sample.labels[0][1]: sample.value for sample in samples if sample.metric == CONFIG_LOADS}
 
 
 @pytest.fixture
@@ -147,12 +156,36 @@ def test_a_bad_config_while_running_changes_nothing(bench: Bench, tools: MpsTool
     assert (len(tools.starts), bench.ready) == (1, digest([PLAN]))
     errors = [line["event"] for line in bench.logged(level="error")]
     assert errors == ["The new configuration is not used; the one before stays"]
-    assert {
-        sample.labels[0][1]: sample.value for sample in bench.counters.snapshot() if sample.metric == CONFIG_LOADS
-    } == {
-        "applied": 1.0,
-        "refused": 1.0,
-    }
+    assert loads(bench) == {"applied": 1.0, "refused": 1.0}
+
+
+WRONG_WORD = "flags.migStrategy: 'both' is not allowed; use none, single or mixed"
+
+
+def test_a_config_that_is_refused_once_it_was_logged_changes_nothing(bench: Bench, tools: MpsTools) -> None:
+    """As gpu-feature-discovery treats a wrong MIG strategy; a program may say so of any word."""
+    bench.program = replace(bench.program, late=(key_path("flags.migStrategy"),))
+    app = bench.start()
+    app.act(IDLE)
+    bench.configure({**sharing(8), "flags": {"migStrategy": "both"}})
+    app.act(RELOAD)
+    bench.after(61)
+    app.act(IDLE)
+    assert (len(tools.starts), bench.ready, app.loaded.config.sharing.entries[0][1].replicas) == (1, digest([PLAN]), 4)
+    (error,) = bench.logged(level="error")
+    assert error["event"] == "The new configuration is not used; the one before stays"
+    assert WRONG_WORD in error["error"]
+    assert loads(bench) == {"applied": 1.0, "refused": 1.0}
+
+
+def test_a_first_config_that_is_refused_once_it_was_logged_ends_the_program(bench: Bench, tools: MpsTools) -> None:
+    bench.program = replace(bench.program, late=(key_path("flags.migStrategy"),))
+    bench.configure({**sharing(), "flags": {"migStrategy": "both"}})
+    app = bench.start()
+    with pytest.raises(ConfigError) as raised:
+        app.act(IDLE)
+    assert WRONG_WORD in str(raised.value)
+    assert (bench.ready, tools.starts) == (None, [])
 
 
 def test_a_gpu_that_gets_lost_does_not_end_the_clients_of_its_neighbours(bench: Bench, tools: MpsTools) -> None:

@@ -163,6 +163,8 @@ class App:
         if candidate is not None:
             self._tell_config(candidate, inventory)
         try:
+            if candidate is not None:
+                candidate.raise_refused()
             if not self._apply(loaded, inventory, strictly=candidate is not None):
                 return
         except SuiteError as error:
