@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -72,6 +74,28 @@ def test_an_equal_config_from_another_file_is_named_as_what_is_in_use(node: Benc
     wait_until(lambda: in_use(port) == {("b", hashlib.sha256(text.encode()).hexdigest())})
     wait_until(lambda: lines(node, "gdsEnabld"))
     assert len(lines(node, "gdsEnabld: unknown key; did you mean gdsEnabled?")) == 1
+
+
+def test_a_config_that_came_through_a_pipe_stays_in_use_when_it_is_asked_for_again(node: Bench) -> None:
+    text = CONFIGS[node.command[0].rpartition("/")[2]]
+    reader, writer = os.pipe()
+    os.write(writer, text.encode())
+    os.close(writer)
+    process = node.started("--config-file=/dev/stdin", stdin=reader)
+    os.close(reader)
+    (port,) = {line["port"] for line in lines(node, "Answering on HTTP")}
+    wait_until(lambda: get(port, "/readyz").status == 200)
+    before = in_use(port)
+    assert {digest for _, digest in before} == {hashlib.sha256(text.encode()).hexdigest()}
+    process.send_signal(signal.SIGHUP)
+    wait_until(lambda: lines(node, "The new configuration is not used; the one before stays"))
+    (line,) = lines(node, "The new configuration is not used; the one before stays")
+    assert (line.get("error") or line["reason"]).startswith(
+        "The config file /dev/stdin is a pipe, which can be read once only."
+    )
+    assert (in_use(port), get(port, "/readyz").status) == (before, 200)
+    assert lines(node, "Reading the configuration again")
+    assert lines(node, "cannot be read:") == []
 
 
 def test_a_config_file_that_is_deleted_is_told_once_and_stays_in_use(node: Bench, socket_dir: Path) -> None:

@@ -222,6 +222,23 @@ def test_our_own_sections_are_in_the_document_when_they_are_given(tmp_path: Path
     assert effective["flags"]["plugin"]["cdiExtraNames"] is False
 
 
+def test_a_config_from_a_pipe_is_read_once_only() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"flags: {migStrategy: single}\n")
+    os.close(writer)
+    try:
+        loaded = load(DEVICE_PLUGIN, [f"--config-file=/dev/fd/{reader}"], {})
+        assert loaded.config.flags.mig_strategy is MigStrategy.SINGLE
+        with pytest.raises(ConfigError) as raised:
+            loaded.reload()
+    finally:
+        os.close(reader)
+    assert str(raised.value) == (
+        f"The config file /dev/fd/{reader} is a pipe, which can be read once only. Restart with another config, or "
+        "name a regular file, which can be read again."
+    )
+
+
 def test_reloading_reads_the_file_again(tmp_path: Path) -> None:
     file = write(tmp_path, "flags: {migStrategy: single}\n")
     loaded = load(DEVICE_PLUGIN, ["--gds-enabled", "--config-file", file, "ignored"], {"MOFED_ENABLED": "1"})

@@ -24,7 +24,7 @@ from gpu_core.config.parse import Parsed, parse_text
 from gpu_core.config.problems import Problem
 from gpu_core.config.rules import judge_config, judge_devices, judge_settings, judge_words
 from gpu_core.errors import ConfigError
-from gpu_core.runtime.files import read_given
+from gpu_core.runtime.files import is_unnamed_pipe, read_given
 
 S = TypeVar("S")
 
@@ -76,8 +76,11 @@ class Loaded(Generic[S]):
             raise config_error(self.refused, _file_of(self.layer, self.program))
 
     def reload(self) -> Loaded[S]:
-        """Load again from the same command line and environment; raises as `load` does."""
-        return load_line(self.program, self.line, self.environ)
+        """Load again from the same command line and environment; raises as `load` does.
+
+        A config that came through a pipe cannot be read again, which is an error too: nothing is left in it.
+        """
+        return load_line(self.program, self.line, self.environ, again=True)
 
 
 def load(program: Program[S], argv: Sequence[str], environ: Mapping[str, str]) -> Loaded[S]:
@@ -89,13 +92,13 @@ def load(program: Program[S], argv: Sequence[str], environ: Mapping[str, str]) -
     return load_line(program, read_flags(program.options, argv), environ)
 
 
-def load_line(program: Program[S], line: CommandLine, environ: Mapping[str, str]) -> Loaded[S]:
-    """Do what `load` does with a command line that was taken apart already."""
+def load_line(program: Program[S], line: CommandLine, environ: Mapping[str, str], *, again: bool = False) -> Loaded[S]:
+    """Do what `load` does with a command line that was taken apart already, or `again` what `Loaded.reload` does."""
     from_flags, flag_problems = flag_layer(line)
     from_environment, environment_problems = environment_layer(program.options, environ)
     outside = union(from_environment, from_flags)
     file = _file_of(outside, program)
-    parsed, digest = read_config_file(file) if file else (Parsed(), hashlib.sha256(b"").hexdigest())
+    parsed, digest = read_config_file(file, again=again) if file else (Parsed(), hashlib.sha256(b"").hexdigest())
     merged = union(parsed.layer, outside)
 
     layer, ignored = without_custom_resources(merged, parsed.positions)
@@ -131,11 +134,16 @@ def config_file(program: Program[Any], line: CommandLine, environ: Mapping[str, 
     return _file_of(layer, program)
 
 
-def read_config_file(file: str) -> tuple[Parsed, str]:
+def read_config_file(file: str, *, again: bool = False) -> tuple[Parsed, str]:
     """Read and parse a config file; return it with the SHA-256 of its bytes.
 
-    Raises ConfigError when it cannot be read; what is wrong inside is in the result.
+    Raises ConfigError when it cannot be read, or not `again`; what is wrong inside is in the result.
     """
+    if again and is_unnamed_pipe(Path(file)):
+        raise ConfigError(
+            f"The config file {file} is a pipe, which can be read once only. Restart with another config, or name a "
+            "regular file, which can be read again."
+        )
     try:
         # One byte more than allowed is enough to see that there is too much.
         data = read_given(Path(file), most=MAX_BYTES + 1)

@@ -14,7 +14,7 @@ from pathlib import Path
 from gpu_core.config.document import MAX_BYTES
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.file_watch import LOOK_AGAIN, DirectoriesWatch, directories_to
-from gpu_core.runtime.files import read_beginning
+from gpu_core.runtime.files import is_unnamed_pipe, read_beginning
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.metrics import CONFIG
 from gpu_core.runtime.probes import Check
@@ -108,9 +108,13 @@ class ConfigFileWatch:
 
 
 def config_changes_to(events: EventQueue, file: str, digest: str) -> ConfigFileWatch:
-    """Return a watch that asks for a reload whenever a program's config file, if it has one, holds something else."""
+    """Return a watch that asks for a reload whenever a program's config file, if it has one, holds something else.
+
+    The pipe of a shell holds nothing more once it was read.
+    """
     reload = Reload("the config file has changed")
-    return ConfigFileWatch(Path(file) if file else None, digest=digest, changed=lambda: events.put(reload))
+    path = Path(file) if file and not is_unnamed_pipe(Path(file)) else None
+    return ConfigFileWatch(path, digest=digest, changed=lambda: events.put(reload))
 
 
 def count_config(counters: Counters, file: str, digest: str) -> None:

@@ -68,7 +68,7 @@ def read_given(path: Path, *, most: int, patience: float = 30.0) -> bytes:
     Pipes without a name, as in `/dev/stdin` and `<(command)`, have a writer, who has to be done within `patience`
     seconds; those with a name may never have one. Raises OSError.
     """
-    if not path.is_fifo() or path.resolve().is_fifo():
+    if not is_unnamed_pipe(path):
         return read_beginning(path, most=most)
     descriptor = os.open(path, _READING)
     try:
@@ -84,6 +84,11 @@ def read_open(descriptor: int, *, most: int, patience: float = 30.0) -> bytes:
     time and can break off. Raises OSError.
     """
     return _read_pipe(descriptor, most, math.inf if os.isatty(descriptor) else time.monotonic() + patience)
+
+
+def is_unnamed_pipe(path: Path) -> bool:
+    """Whether a path stands for the pipe of a shell, as `/dev/stdin` and `/dev/fd/63` may. It can be read once only."""
+    return path.is_fifo() and not path.resolve().is_fifo()
 
 
 def _check_regular(found: os.stat_result, path: Path | str) -> None:
