@@ -129,6 +129,7 @@ EDGES = frozenset(
         "gpu_feature_discovery.oneshot",
         "gpu_feature_discovery.operating",
         "gpu_feature_discovery.outputs.file",
+        "gpu_feature_discovery.outputs.patient",
         "gpu_feature_discovery.running",
         "gpu_feature_discovery.traces",
         # mps-control-daemon

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -126,6 +127,46 @@ def test_every_gpu_is_told_unhealthy_while_nobody_reads_the_log(kubelet: Kubelet
         # What went through is whole: the pipe was empty, so the first lines are there.
         first = os.read(reader, _SMALLEST_PIPE).splitlines()[0]
     assert json.loads(first)["event"]
+
+
+_PRINTING = ("--simulated-node=t4", "--use-node-feature-api=false", "-o", "")
+
+
+def test_labels_that_nobody_reads_keep_a_daemon_neither_from_its_signals_nor_from_its_end(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    command = [str(BIN / "gfd"), *_PRINTING]
+    with stalled_pipe() as (_, writer), log.open("wb") as stderr:
+        daemon = subprocess.Popen(command, stdout=writer, stderr=stderr)
+        try:
+            wait_for(lambda: "nobody has read it for 2 s" in log.read_text("utf-8"), "it was not told")
+            daemon.send_signal(signal.SIGHUP)
+            wait_for(lambda: "Reading the configuration again" in log.read_text("utf-8"), "it does not reload")
+            daemon.terminate()
+            # One that its watchdog had to end returns 1.
+            assert daemon.wait(PATIENCE) == 0
+        finally:
+            daemon.kill()
+            daemon.wait(PATIENCE)
+
+
+def test_labels_once_wait_for_whoever_reads_them_and_a_signal_ends_that() -> None:
+    with stalled_pipe() as (_, writer):
+        once = subprocess.Popen([str(BIN / "gfd"), "--oneshot", *_PRINTING], stdout=writer, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(lambda: waits_for_a_reader(once.pid), "it does not print")
+            once.terminate()
+            assert once.wait(PATIENCE) == -signal.SIGTERM
+        finally:
+            once.kill()
+            once.wait(PATIENCE)
+
+
+def waits_for_a_reader(pid: int) -> bool:
+    """Whether a process sleeps while it writes into a pipe; not every kernel tells where it sleeps."""
+    process = Path(f"/proc/{pid}")
+    state = process.joinpath("stat").read_text("utf-8").rpartition(") ")[2][0]
+    function = process.joinpath("wchan").read_text("utf-8")
+    return state == "S" and ("pipe" in function or function == "0")
 
 
 def unhealthy(kubelet: Kubelet) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -23,6 +24,7 @@ from gpu_feature_discovery.hardware import NodeSource, node_source
 from gpu_feature_discovery.metrics import CONFIG_LOADS, FAILURES, LABELS, LAST_PUBLISHED, PASSES, PUBLISHED
 from gpu_feature_discovery.outputs.choose import Opener
 from gpu_feature_discovery.outputs.leftovers import REACTION, Leftovers
+from gpu_feature_discovery.outputs.patient import patiently
 from gpu_feature_discovery.publishing import Publisher
 from gpu_feature_discovery.schedule import LOOK, Schedule
 from gpu_feature_discovery.standing import Standing
@@ -53,7 +55,14 @@ class Daemon:
         self._counters = counters
         self._log = get_logger()
         self._once = Once(self._log.warning)
-        self._opener = Opener(clock=clock, warn=self._log.warning, stopped=lambda: events.told_to_end)
+        # One for all configurations: what was begun under one goes on under the next.
+        printed = patiently(sys.stdout)
+        self._opener = Opener(
+            clock=clock,
+            warn=self._log.warning,
+            stopped=lambda: events.told_to_end,
+            print_to=lambda: printed,
+        )
         self._leftovers = Leftovers(later=self._opener.later, clock=clock, warn=self._log.warning)
         self._found_driver = False
         self.loaded = loaded

@@ -178,7 +178,7 @@ class Outlet(io.RawIOBase):
                 chunk = self._queue[0]
                 before = self._notice_of(self._failed) if self._failed else b""
             began = time.monotonic()
-            out = _write(self._descriptor, before + chunk)
+            out = _written(self._descriptor, before + chunk)
             with self._changed:
                 self._queue.popleft()
                 self._size -= len(chunk)
@@ -194,8 +194,8 @@ class Outlet(io.RawIOBase):
         return True
 
 
-def _write(descriptor: int, data: bytes) -> bool:
-    """Write all of it, however long that takes; returns whether that succeeded."""
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of it, however long that takes. Raises OSError."""
     rest = memoryview(data)
     while rest:
         try:
@@ -205,8 +205,14 @@ def _write(descriptor: int, data: bytes) -> bool:
             writable = select.poll()
             writable.register(descriptor, select.POLLOUT)
             writable.poll()
-        except OSError:
-            return False
+
+
+def _written(descriptor: int, data: bytes) -> bool:
+    """Write all of it; returns whether that succeeded."""
+    try:
+        write_all(descriptor, data)
+    except OSError:
+        return False
     return True
 
 

@@ -13,7 +13,7 @@ from gpu_core.config.words import LabelDestination
 from gpu_core.errors import ClusterError
 from gpu_feature_discovery.outputs import Output, Part
 from gpu_feature_discovery.outputs.file import FileOutput
-from gpu_feature_discovery.outputs.stream import StreamOutput
+from gpu_feature_discovery.outputs.stream import Stream, StreamOutput
 
 if TYPE_CHECKING:
     from gpu_cluster import Cluster
@@ -26,7 +26,7 @@ class Opener:
     """Opens destinations for one program; they share one way to the API server, which is made when one needs it.
 
     `clock` gives seconds that only grow, `warn` hears what should be looked at, `stopped` says whether the program
-    ends, and waits for nothing.
+    ends, and waits for nothing. `print_to` returns where labels are printed.
     """
 
     def __init__(
@@ -35,10 +35,12 @@ class Opener:
         clock: Callable[[], float],
         warn: Callable[[str], object],
         stopped: Callable[[], bool] = lambda: False,
+        print_to: Callable[[], Stream | None] = lambda: sys.stdout,
     ) -> None:
         self._clock = clock
         self._warn = warn
         self._stopped = stopped
+        self._print_to = print_to
         self._connected: Cluster | None = None
 
     def open(self, where: LabelDestination, loaded: Loaded[GfdSettings]) -> Output:
@@ -79,7 +81,7 @@ class Opener:
         settings = loaded.settings
         match where:
             case LabelDestination.STDOUT:
-                return StreamOutput(sys.stdout, settings.format)
+                return StreamOutput(self._print_to(), settings.format)
             case LabelDestination.FILE:
                 return FileOutput(loaded.config.flags.gfd.output_file, keep=_keeps_file(loaded))
             case LabelDestination.NODE:

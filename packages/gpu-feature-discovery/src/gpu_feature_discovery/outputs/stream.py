@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TextIO
+from typing import Protocol
 
 from gpu_core.config.words import LabelFormat
 from gpu_core.errors import PublishError
 from gpu_feature_discovery.formats import render
+
+
+class Stream(Protocol):
+    """The part of a text stream that is used here."""
+
+    def write(self, text: str, /) -> int:
+        """Write a text. Raises OSError."""
+
+    def flush(self) -> None:
+        """Let go of what is held back. Raises OSError."""
 
 
 class StreamOutput:
@@ -17,7 +27,7 @@ class StreamOutput:
     feeds_nfd = False
     grace = 0.0
 
-    def __init__(self, stream: TextIO | None, form: LabelFormat) -> None:
+    def __init__(self, stream: Stream | None, form: LabelFormat) -> None:
         self._stream = stream
         self._form = form
 
