@@ -253,7 +253,7 @@ def test_nothing_is_left_open() -> None:
                 get(port, "/healthz")
             # What is left serves the next ones: the listening socket, the selector and a bell.
             wait_for(lambda: len(open_files() - before) <= 4, "files stay open")
-    assert open_files() == before
+    assert open_files() <= before, "some are new; others' may go meanwhile"
     wait_for(lambda: not any(thread.name == "http-server" for thread in threading.enumerate()), "the server stays")
 
 
