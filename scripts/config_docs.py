@@ -7,6 +7,8 @@ import json
 import sys
 from pathlib import Path
 
+from config_table import config_table
+
 from gpu_core.config.reference import config_page, flags_page
 from gpu_core.config.schema import json_schema
 from gpu_core.resources.xid_reference import xids_page
@@ -38,6 +40,7 @@ def generated() -> dict[str, str]:
         "docs/reference/xids.md": xids_page(),
         "docs/reference/config.schema.json": schema,
         "packages/core/src/gpu_core/config/schema.json": schema,
+        "charts/nvidia-device-plugin/templates/_config-table.tpl": config_table(),
     }
 
 

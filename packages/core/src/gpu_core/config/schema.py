@@ -13,9 +13,11 @@ from gpu_core.config.names import RESOURCE_PREFIX
 from gpu_core.config.shape import Form, Leaf, Section, shape
 
 _AMOUNT = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)"
-_DURATION = rf"^(infinite|[-+]?(0|({_AMOUNT})+))$"
+DURATION = rf"^(infinite|[-+]?(0|({_AMOUNT})+))$"
+"""The texts that are durations."""
 _PART = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_RESOURCE_NAME = rf"^({RESOURCE_PREFIX.replace('.', '[.]')})?{_PART}([.]{_PART})*$"
+RESOURCE_NAME = rf"^({RESOURCE_PREFIX.replace('.', '[.]')})?{_PART}([.]{_PART})*$"
+"""The texts that name a resource, with or without its prefix."""
 _LONGEST_NAME = 63
 _BOUNDS: dict[Check, dict[str, Any]] = {
     Check.REPLICAS: {"minimum": 1},
@@ -82,7 +84,7 @@ def _or_null(value: dict[str, Any]) -> dict[str, Any]:
 def _leaf(leaf: Leaf) -> dict[str, Any]:
     match leaf.form:
         case Form.TEXT if leaf.key.check is Check.RESOURCE_NAME:
-            return {"type": "string", "pattern": _RESOURCE_NAME, "maxLength": _LONGEST_NAME}
+            return {"type": "string", "pattern": RESOURCE_NAME, "maxLength": _LONGEST_NAME}
         case Form.TEXT if leaf.key.check is Check.VERSION:
             return {"enum": ["v1", ""]}
         case Form.TEXT:
@@ -94,7 +96,7 @@ def _leaf(leaf: Leaf) -> dict[str, Any]:
         case Form.NUMBER:
             return {"type": "number", **_BOUNDS.get(leaf.key.check, {})}
         case Form.DURATION:
-            return {"anyOf": [{"type": "string", "pattern": _DURATION}, {"type": "number"}]}
+            return {"anyOf": [{"type": "string", "pattern": DURATION}, {"type": "number"}]}
         case Form.WORD:
             return {"enum": _words(leaf)}
         case Form.WORDS:
