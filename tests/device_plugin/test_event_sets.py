@@ -8,8 +8,8 @@ from core.resources.building import node_of, whole_gpu
 from core.resources.nursing import WATCHED, WELL, rules
 from device_plugin.metrics import HEALTH
 from fakes.patience import PATIENCE
+from gpu_core.devices.backend import Answer, DeviceEvent
 from gpu_core.devices.driver_threads import DriverThreads
-from gpu_core.devices.events import Answer, DeviceEvent
 from gpu_core.devices.model import Gpu, Inventory, Platform
 from gpu_core.errors import NvmlCallError
 from gpu_core.hardware.node_health import NodeHealth

@@ -13,7 +13,7 @@ from device_plugin.plugin_api.messages import (
     registration_message,
 )
 from gpu_core.config.words import RecoveryMode
-from gpu_core.devices.events import Watch, Watching
+from gpu_core.devices.backend import Watch, Watching
 from gpu_core.devices.model import Fault, Gpu, Inventory, Platform
 from gpu_core.resources.health import HealthBook, HealthRules
 from gpu_core.resources.model import Device, Resource

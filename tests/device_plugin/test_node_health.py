@@ -8,7 +8,7 @@ from core.resources.building import LOST, node_of, whole_gpu
 from core.resources.nursing import WATCHED, WELL, rules, xid
 from device_plugin.metrics import HEALTH
 from fakes.patience import PATIENCE
-from gpu_core.devices.events import Answer
+from gpu_core.devices.backend import Answer
 from gpu_core.hardware.node_health import NodeHealth
 from gpu_core.runtime.counters import Counters
 

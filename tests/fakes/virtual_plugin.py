@@ -27,7 +27,7 @@ from gpu_core.devices.backend import Backend
 from gpu_core.devices.device_nodes import CONTROL_NODES
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.model import Platform
-from gpu_core.devices.nvml import NvmlBackend
+from gpu_core.devices.nvml.reader import NvmlBackend
 from gpu_core.devices.simulated.backend import SimulatedFiles
 from gpu_core.devices.simulated.commands import parse_command
 from gpu_core.devices.simulated.library import SimulatedLibrary

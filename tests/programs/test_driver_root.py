@@ -13,7 +13,7 @@ from gpu_core.config.load import load
 from gpu_core.config.programs import DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.driver_threads import DriverThreads
-from gpu_core.devices.nvml_library import LIBRARY
+from gpu_core.devices.nvml.library import LIBRARY
 from gpu_core.errors import DriverMissingError
 from gpu_core.hardware.source import node_source
 from gpu_feature_discovery.hardware import node_source as gfd_source

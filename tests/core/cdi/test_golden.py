@@ -15,11 +15,10 @@ from fakes.elf import library
 from gpu_core.cdi.driver import DriverSearch, find_driver, find_extras
 from gpu_core.cdi.driver_files import CharDevice, DeviceLink, DriverFiles
 from gpu_core.cdi.hooks import Hooks
-from gpu_core.cdi.model import Spec, document
+from gpu_core.cdi.host_paths import HostPaths
+from gpu_core.cdi.model import Spec, document, required_version
 from gpu_core.cdi.names import CdiClass, file_name
-from gpu_core.cdi.roots import Roots
 from gpu_core.cdi.spec import SpecOptions, extra_spec, gpu_spec, imex_spec
-from gpu_core.cdi.version import required_version
 from gpu_core.config.load import load
 from gpu_core.config.model import Config
 from gpu_core.config.programs import DEVICE_PLUGIN
@@ -86,7 +85,7 @@ def specs(
         id_strategy=config.flags.plugin.device_id_strategy,
         mig_parents=config.flags.mig_strategy is MigStrategy.NONE,
     )
-    roots = Roots(
+    roots = HostPaths(
         seen_driver=str(root),
         host_driver=config.flags.nvidia_driver_root,
         seen_dev=dev_root,

@@ -11,9 +11,9 @@ from fakes import cdi_runtime, driver_root
 from gpu_core.cdi.driver import DriverSearch, find_driver
 from gpu_core.cdi.model import Spec
 from gpu_core.cdi.names import CdiClass, file_name
-from gpu_core.cdi.node import CdiRequest, node_specs, spec_warnings
 from gpu_core.cdi.simulated import simulated_driver
 from gpu_core.cdi.spec import gpu_spec
+from gpu_core.cdi.specs import CdiRequest, node_specs, spec_warnings
 from gpu_core.cdi.write import text, write_specs
 from gpu_core.config.load import load
 from gpu_core.config.programs import DEVICE_PLUGIN

@@ -2,8 +2,8 @@
 
 import pytest
 
+from gpu_core.cdi.host_paths import HostPaths, rewrite_path
 from gpu_core.cdi.model import DeviceNode, Edits, Hook, Mount, Spec, SpecDevice
-from gpu_core.cdi.roots import Roots, rewrite_path
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ HOOK = Hook(path="/usr/bin/nvidia-ctk", args=("nvidia-ctk", "/driver-root/x"))
 
 
 def test_driver_files_and_device_nodes_have_roots_of_their_own() -> None:
-    roots = Roots(seen_driver="/driver-root/", host_driver="/run/nvidia/driver", seen_dev="/", host_dev="/hostdev")
+    roots = HostPaths(seen_driver="/driver-root/", host_driver="/run/nvidia/driver", seen_dev="/", host_dev="/hostdev")
     seen = spec(
         DeviceNode(path="/dev/nvidia0"), Mount(host_path="/driver-root/usr/lib/x", container_path="/usr/lib/x"), HOOK
     )
@@ -41,7 +41,7 @@ def test_driver_files_and_device_nodes_have_roots_of_their_own() -> None:
 
 
 def test_device_nodes_in_the_driver_root_follow_it() -> None:
-    roots = Roots(seen_driver="/driver-root", host_driver="/", seen_dev="/driver-root", host_dev="/elsewhere")
+    roots = HostPaths(seen_driver="/driver-root", host_driver="/", seen_dev="/driver-root", host_dev="/elsewhere")
     seen = spec(
         DeviceNode(path="/dev/nvidia0", host_path="/driver-root/dev/nvidia0"),
         Mount(host_path="/driver-root/x", container_path="/x"),
@@ -53,12 +53,12 @@ def test_device_nodes_in_the_driver_root_follow_it() -> None:
 
 
 def test_equal_roots_leave_everything_alone() -> None:
-    roots = Roots(seen_driver="/", host_driver="", seen_dev="/", host_dev="/")
+    roots = HostPaths(seen_driver="/", host_driver="", seen_dev="/", host_dev="/")
     seen = spec(DeviceNode(path="/dev/nvidia0"), Mount(host_path="/x", container_path="/x"), HOOK)
     assert roots.on_host(seen) == seen
 
 
 def test_a_dev_root_may_be_written_with_dev() -> None:
-    roots = Roots(seen_driver="/d", host_driver="/d", seen_dev="/", host_dev="/hostdev/dev")
+    roots = HostPaths(seen_driver="/d", host_driver="/d", seen_dev="/", host_dev="/hostdev/dev")
     seen = spec(DeviceNode(path="/dev/nvidia0"), Mount(host_path="/x", container_path="/x"), HOOK)
     assert roots.on_host(seen).devices[0].edits.device_nodes[0].host_path == "/hostdev/dev/nvidia0"

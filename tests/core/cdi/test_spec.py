@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from fakes import cdi_runtime
 from gpu_core.cdi.driver_files import CharDevice, DeviceLink, DriverFiles, File
 from gpu_core.cdi.hooks import Hooks
-from gpu_core.cdi.model import Spec, document
+from gpu_core.cdi.model import Spec, document, required_version
 from gpu_core.cdi.names import CdiClass, file_name, qualified_name
 from gpu_core.cdi.simulated import simulated_driver
 from gpu_core.cdi.spec import SpecOptions, extra_spec, gpu_spec, imex_spec
-from gpu_core.cdi.version import required_version
 from gpu_core.config.words import DeviceIDStrategy
 from gpu_core.devices.device_nodes import ImexChannel
 from gpu_core.devices.model import Gpu, Inventory, MigAttributes, MigDevice, PciFacts, Platform

@@ -2,8 +2,7 @@
 
 import pytest
 
-from gpu_core.cdi.model import DeviceNode, Edits, Mount, Spec, SpecDevice, document
-from gpu_core.cdi.version import required_version
+from gpu_core.cdi.model import DeviceNode, Edits, Mount, Spec, SpecDevice, document, required_version
 
 PLAIN = Edits(mounts=(Mount(host_path="/x", container_path="/x"),))
 NODE = Edits(device_nodes=(DeviceNode(path="/dev/x", host_path="/y/dev/x"),))

@@ -14,12 +14,12 @@ from core.devices.nodes import node, opened
 from core.devices.opening import Loader, library, pci_function
 from fakes.driver_root import put
 from gpu_core.config.words import DeviceDiscoveryStrategy
-from gpu_core.devices.advice import not_found, where_none_was_found
 from gpu_core.devices.choose import open_backend
 from gpu_core.devices.library_search import load
 from gpu_core.devices.model import Gpu, Inventory, PciFacts, Platform
 from gpu_core.devices.node_files import MachineFiles
-from gpu_core.devices.nvml_library import LIBRARY
+from gpu_core.devices.nvml.library import LIBRARY
+from gpu_core.devices.platform import not_found, where_none_was_found
 from gpu_core.errors import DriverMissingError, NvmlCallError
 from gpu_core.runtime.roots import Roots
 

@@ -11,7 +11,7 @@ import pynvml
 import pytest
 
 from core.devices.nodes import node, say
-from gpu_core.devices.nvml_library import install, unload
+from gpu_core.devices.nvml.library import install, unload
 from gpu_core.devices.simulated.commands import parse_command
 from gpu_core.devices.simulated.library import SimulatedLibrary
 from gpu_core.devices.simulated.state import SimulatedState

@@ -10,9 +10,9 @@ import pynvml
 import pytest
 
 from core.devices.nodes import node
-from gpu_core.devices.events import Watch, Watching
+from gpu_core.devices.backend import Watch, Watching
 from gpu_core.devices.model import Fault, Inventory, PairLink, PciFacts, UnreadableGpu
-from gpu_core.devices.nvml import NvmlBackend
+from gpu_core.devices.nvml.reader import NvmlBackend
 from gpu_core.devices.simulated.backend import SimulatedFiles
 from gpu_core.devices.simulated.library import SimulatedLibrary
 from gpu_core.devices.simulated.state import SimulatedState

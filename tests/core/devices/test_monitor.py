@@ -11,11 +11,11 @@ import pytest
 
 from core.devices.nodes import node, opened, say, topology
 from fakes.patience import PATIENCE
+from gpu_core.devices.backend import DeviceEvent, EventKind, HealthMonitor, Probe, RecoveryAction, Watch, Watching
 from gpu_core.devices.driver_threads import DriverThreads
-from gpu_core.devices.events import DeviceEvent, EventKind, HealthMonitor, Probe, RecoveryAction, Watch, Watching
 from gpu_core.devices.model import Fault, Gpu
-from gpu_core.devices.nvml import NvmlBackend
-from gpu_core.devices.nvml_monitor import NvmlMonitor
+from gpu_core.devices.nvml.monitor import NvmlMonitor
+from gpu_core.devices.nvml.reader import NvmlBackend
 from gpu_core.devices.simulated.backend import SimulatedFiles
 from gpu_core.devices.simulated.library import SimulatedLibrary
 from gpu_core.devices.simulated.state import SimulatedState

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.devices.nodes import node, opened, topology
-from gpu_core.devices.pci_ids import device_names
+from gpu_core.devices.pci import device_names
 from gpu_core.devices.simulated.commands import (
     Add,
     Command,

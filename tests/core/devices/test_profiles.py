@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_core.devices.profiles import ProfileName, memory_gb, profile_name
+from gpu_core.devices.nvml.profiles import ProfileName, memory_gb, profile_name
 
 MIB = 1 << 20
 

@@ -7,7 +7,7 @@ from typing import Any
 from core.resources.asking import config_of, entry, time_slicing
 from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gpu
 from gpu_core.config.words import RecoveryMode
-from gpu_core.devices.events import DeviceEvent, EventKind, Probe, RecoveryAction, Watch, Watching
+from gpu_core.devices.backend import DeviceEvent, EventKind, Probe, RecoveryAction, Watch, Watching
 from gpu_core.devices.model import Inventory
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.health import HealthBook, HealthRules

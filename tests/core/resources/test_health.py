@@ -10,7 +10,7 @@ import pytest
 from core.resources.asking import config_of
 from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gpu
 from core.resources.nursing import FIRST, GONE, OFF, PARTED, TWO, WATCHED, WELL, book_of, rules, sick, watch_all, xid
-from gpu_core.devices.events import Answer, Watch, Watching
+from gpu_core.devices.backend import Answer, Watch, Watching
 from gpu_core.devices.model import Fault, Platform
 from gpu_core.resources import what_helps
 from gpu_core.resources.ailments import Ailment, Cause, DeviceHealth, Transition

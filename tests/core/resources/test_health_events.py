@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.resources.nursing import FIRST, PARTED, TWO, book_of, sick, xid
-from gpu_core.devices.events import DeviceEvent, EventKind
+from gpu_core.devices.backend import DeviceEvent, EventKind
 from gpu_core.devices.model import Inventory
 from gpu_core.resources.ailments import Cause, DeviceHealth, Transition
 from gpu_core.resources.verdict import Verdict

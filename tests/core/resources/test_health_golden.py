@@ -10,7 +10,7 @@ from core.resources.asking import config_of, sharing_of
 from core.resources.building import golden, recorded_node
 from gpu_core.config.health import Health
 from gpu_core.config.words import RecoveryMode
-from gpu_core.devices.events import DeviceEvent, EventKind, Probe, Watch, Watching
+from gpu_core.devices.backend import DeviceEvent, EventKind, Probe, Watch, Watching
 from gpu_core.devices.model import Fault, Inventory
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.health import HealthBook, HealthRules

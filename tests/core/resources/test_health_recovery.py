@@ -23,7 +23,7 @@ from core.resources.nursing import (
     xid,
 )
 from gpu_core.config.words import RecoveryMode
-from gpu_core.devices.events import Answer, Probe, RecoveryAction, Watch, Watching
+from gpu_core.devices.backend import Answer, Probe, RecoveryAction, Watch, Watching
 from gpu_core.resources import what_helps
 from gpu_core.resources.ailments import Cause, DeviceHealth, Transition
 from gpu_core.resources.health import ACTIONS_THAT_STOP, HealthBook

@@ -18,7 +18,7 @@ from core.resources.asking import config_of
 from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gpu
 from gpu_core.config.health import Health
 from gpu_core.config.words import RecoveryMode, XidDefaults
-from gpu_core.devices.events import DeviceEvent, EventKind, Probe, RecoveryAction, Watch, Watching
+from gpu_core.devices.backend import DeviceEvent, EventKind, Probe, RecoveryAction, Watch, Watching
 from gpu_core.devices.model import Fault, Gpu, Inventory
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.health import HealthBook, HealthRules

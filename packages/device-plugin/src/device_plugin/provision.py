@@ -9,7 +9,7 @@ from pathlib import Path
 from device_plugin.allocate import Rules, rules_for
 from gpu_core.cdi.model import Spec
 from gpu_core.cdi.names import CdiClass
-from gpu_core.cdi.node import CdiRequest, node_specs, spec_warnings
+from gpu_core.cdi.specs import CdiRequest, node_specs, spec_warnings
 from gpu_core.cdi.write import write_specs
 from gpu_core.config.model import Config
 from gpu_core.config.settings import PluginSettings

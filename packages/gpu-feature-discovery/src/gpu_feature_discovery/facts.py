@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpu_core.devices.model import PciFacts
 from gpu_core.devices.node_files import MachineFiles
-from gpu_core.devices.pci_ids import NVIDIA
+from gpu_core.devices.pci import NVIDIA
 from gpu_core.devices.vfio import is_gpu
 from gpu_core.labels import NodeFacts
 from gpu_core.runtime.files import read_beginning

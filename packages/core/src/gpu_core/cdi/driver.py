@@ -12,7 +12,8 @@ from posixpath import basename, dirname, join
 
 from gpu_core.cdi import elf
 from gpu_core.cdi.driver_files import CharDevice, DeviceLink, DriverFiles, File, Library
-from gpu_core.cdi.places import (
+from gpu_core.cdi.search import Root
+from gpu_core.cdi.search_paths import (
     BINARIES,
     BINARY_DIRECTORIES,
     CONFIG_DIRECTORIES,
@@ -28,7 +29,6 @@ from gpu_core.cdi.places import (
     xorg_directories,
     xorg_libraries,
 )
-from gpu_core.cdi.search import Root
 from gpu_core.devices.library_search import FLAG, LibrarySearch
 from gpu_core.errors import CdiError
 from gpu_core.runtime.files import open_regular, read_regular

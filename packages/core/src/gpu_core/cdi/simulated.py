@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpu_core.cdi.driver_files import CharDevice, DriverFiles, File, Library
-from gpu_core.cdi.places import BINARIES
+from gpu_core.cdi.search_paths import BINARIES
 from gpu_core.devices.model import Inventory
 
 _FOLDER = "/usr/lib/x86_64-linux-gnu"

@@ -11,7 +11,7 @@ from gpu_core.cdi.driver_files import CharDevice, DriverFiles
 from gpu_core.cdi.hooks import HookName, Hooks
 from gpu_core.cdi.model import SOCKET, VOID, DeviceNode, Edits, Spec, SpecDevice
 from gpu_core.cdi.names import CdiClass, kind
-from gpu_core.cdi.places import CONTROL_DEVICES
+from gpu_core.cdi.search_paths import CONTROL_DEVICES
 from gpu_core.config.words import DeviceIDStrategy
 from gpu_core.devices.device_nodes import ImexChannel
 from gpu_core.devices.model import Gpu, Inventory, MigDevice

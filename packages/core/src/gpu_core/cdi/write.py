@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpu_core.cdi.model import Spec, document
+from gpu_core.cdi.model import Spec, document, required_version
 from gpu_core.cdi.names import CdiClass, file_name
-from gpu_core.cdi.version import required_version
 from gpu_core.errors import CdiError
 from gpu_core.runtime.files import read_regular, write_atomically
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from gpu_core.config.words import DeviceDiscoveryStrategy
-from gpu_core.devices.advice import not_found, where_none_was_found
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.libcuda import LIBRARY as CUDA_LIBRARY
@@ -16,9 +15,9 @@ from gpu_core.devices.libcuda import load_cuda
 from gpu_core.devices.library_search import FLAG, LOADER, LibrarySearch, candidates, load
 from gpu_core.devices.model import Platform
 from gpu_core.devices.node_files import MachineFiles
-from gpu_core.devices.nvml import NvmlBackend
-from gpu_core.devices.nvml_library import LIBRARY
-from gpu_core.devices.platform import PlatformFacts, choose_platform
+from gpu_core.devices.nvml.library import LIBRARY
+from gpu_core.devices.nvml.reader import NvmlBackend
+from gpu_core.devices.platform import PlatformFacts, choose_platform, not_found, where_none_was_found
 from gpu_core.devices.simulated.backend import open_simulated
 from gpu_core.devices.simulated.node import SimulatedNode
 from gpu_core.devices.tegra import TegraBackend

@@ -12,7 +12,7 @@ from gpu_core.devices.file_root import FileRoot
 from gpu_core.devices.gpu_names import gpu_names
 from gpu_core.devices.mig_minors import MIG_MINORS_FILE, parse_mig_minors
 from gpu_core.devices.model import PciFacts
-from gpu_core.devices.pci_ids import LOCATIONS, device_names
+from gpu_core.devices.pci import LOCATIONS, device_names
 from gpu_core.devices.platform import tegra_name
 from gpu_core.devices.vfio import DRIVER, BoundFunction, addressable_memory
 from gpu_core.runtime.files import read_beginning, read_regular

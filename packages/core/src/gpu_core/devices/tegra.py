@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpu_core.devices.backend import HealthMonitor
 from gpu_core.devices.cuda import Cuda
 from gpu_core.devices.driver_threads import START_DEADLINE, DriverThreads
-from gpu_core.devices.events import HealthMonitor
 from gpu_core.devices.model import CudaCompat, Fault, Gpu, Inventory, Platform
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpu_core.devices.events import HealthMonitor
+from gpu_core.devices.backend import HealthMonitor
 from gpu_core.devices.model import Gpu, Inventory, PciFacts, Platform
-from gpu_core.devices.pci_ids import NVIDIA
+from gpu_core.devices.pci import NVIDIA
 
 DRIVER = "vfio-pci"
 UNKNOWN_NAME = "UNKNOWN_DEVICE"

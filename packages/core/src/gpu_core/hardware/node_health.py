@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from gpu_core.devices.events import Answer, DeviceEvent
+from gpu_core.devices.backend import Answer, DeviceEvent
 from gpu_core.devices.model import Fault, Gpu, Inventory
 from gpu_core.resources.ailments import Transition
 from gpu_core.resources.health import Changed, HealthBook, HealthRules

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from gpu_core.devices.backend import Answer, HealthMonitor, Probe, Watch, Watching
 from gpu_core.devices.driver_threads import DriverThreads
-from gpu_core.devices.events import Answer, HealthMonitor, Probe, Watch, Watching
 from gpu_core.devices.model import Fault, Gpu
 from gpu_core.errors import Ending
 from gpu_core.hardware.node_health import NodeHealth

@@ -8,9 +8,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from gpu_core.devices.backend import Backend
+from gpu_core.devices.backend import Backend, DeviceEvent, EventKind, HealthMonitor
 from gpu_core.devices.driver_threads import DEADLINE, DriverThreads, StuckCall
-from gpu_core.devices.events import DeviceEvent, EventKind, HealthMonitor
 from gpu_core.devices.model import NO_ANSWER, Fault
 from gpu_core.errors import Ending, NvmlCallError
 from gpu_core.hardware.node_health import NodeHealth

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gpu_core.config.words import RecoveryMode
-from gpu_core.devices.events import Answer, DeviceEvent, Probe, RecoveryAction, Watching
+from gpu_core.devices.backend import Answer, DeviceEvent, Probe, RecoveryAction, Watching
 from gpu_core.devices.model import Fault, Gpu, Inventory
 from gpu_core.resources import what_helps
 from gpu_core.resources.ailments import Ailment, Cause, DeviceHealth, Transition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_core.devices.events import DeviceEvent, EventKind
+from gpu_core.devices.backend import DeviceEvent, EventKind
 from gpu_core.devices.model import Gpu, MigDevice
 from gpu_core.resources.xid_catalogue import xid_advice, xid_text
 from gpu_core.resources.xids import XidPolicy

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from gpu_core.devices.events import RecoveryAction
+from gpu_core.devices.backend import RecoveryAction
 
 SILENT = (
     "Look for the GPU in nvidia-smi and for its messages in the kernel's log (dmesg): one that fell off the bus, or "

@@ -11,11 +11,11 @@ from posixpath import dirname, join
 from device_plugin.doctor.finding import DRIVERLESS, Finding, Trouble, ok, problem, skipped, warning
 from device_plugin.doctor.pci_bus import KERNEL_DRIVER, gpus_on_bus, on_pci
 from device_plugin.doctor.scene import Scene
-from gpu_core.devices.advice import WRONG_LIBRARY
 from gpu_core.devices.file_root import FileRoot
 from gpu_core.devices.library_search import FLAG, LOADER, LibrarySearch
 from gpu_core.devices.model import Platform
-from gpu_core.devices.nvml_library import LIBRARY
+from gpu_core.devices.nvml.library import LIBRARY
+from gpu_core.devices.platform import WRONG_LIBRARY
 from gpu_core.errors import DriverMissingError, NvmlCallError
 from gpu_core.runtime.files import read_beginning
 

@@ -9,7 +9,7 @@ from device_plugin.doctor.finding import Finding, Trouble, ok, problem, skipped,
 from device_plugin.doctor.scene import Scene
 from gpu_core.devices.model import Platform
 from gpu_core.devices.node_files import PCI_DEVICES, MachineFiles
-from gpu_core.devices.pci_ids import NVIDIA
+from gpu_core.devices.pci import NVIDIA
 from gpu_core.devices.vfio import DRIVER as VFIO
 
 CHECK = "PCI bus"

@@ -10,7 +10,7 @@ from gpu_core.devices.backend import Backend
 from gpu_core.devices.cuda import Cuda, MissingCuda
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.model import Fault, PciFacts, Platform
-from gpu_core.devices.nvml import NvmlBackend
+from gpu_core.devices.nvml.reader import NvmlBackend
 from gpu_core.devices.platform import PlatformFacts, choose_platform
 from gpu_core.devices.simulated.library import SimulatedLibrary
 from gpu_core.devices.simulated.node import CudaDevice, SimulatedNode, pci_facts

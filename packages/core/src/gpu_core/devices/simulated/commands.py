@@ -21,7 +21,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from gpu_core.devices.events import RECOVERY_ACTIONS
+from gpu_core.devices.backend import RECOVERY_ACTIONS
 
 ALL = "*"
 OFF = "off"

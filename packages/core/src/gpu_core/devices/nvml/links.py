@@ -14,9 +14,8 @@ import pynvml
 
 from gpu_core.devices.model import Gpu, LinkLevel, PairLink
 from gpu_core.devices.node_files import NodeFiles
-from gpu_core.devices.nvml_calls import may
-from gpu_core.devices.pci import kernel_address
-from gpu_core.devices.pci_ids import NVIDIA
+from gpu_core.devices.nvml.calls import may
+from gpu_core.devices.pci import NVIDIA, kernel_address
 from gpu_core.devices.switched_links import GpuLinks
 
 _MOST_LINKS = 18

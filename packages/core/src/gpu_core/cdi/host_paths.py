@@ -9,7 +9,7 @@ from gpu_core.cdi.model import DeviceNode, Edits, Hook, Mount, Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Roots:
+class HostPaths:
     """The driver root and the dev root, each as our process sees it and as the host does."""
 
     seen_driver: str

@@ -8,10 +8,10 @@ from typing import assert_never
 
 from gpu_core.cdi.driver import DriverSearch, find_driver, find_extras
 from gpu_core.cdi.hooks import HookName, Hooks
+from gpu_core.cdi.host_paths import HostPaths
 from gpu_core.cdi.model import Spec
 from gpu_core.cdi.names import CdiClass
 from gpu_core.cdi.platform_files import find_tegra, find_wsl, unlisted_tegra
-from gpu_core.cdi.roots import Roots
 from gpu_core.cdi.simulated import simulated_driver
 from gpu_core.cdi.spec import (
     EXPLICIT_LIBRARIES,
@@ -67,12 +67,14 @@ class CdiRequest:
         return self.driver_root if os.path.isdir(os.path.join(self.driver_root, "dev")) else "/"  # noqa: PTH112, PTH118
 
     @property
-    def roots(self) -> Roots:
+    def roots(self) -> HostPaths:
         """How paths become the host's."""
         flags = self.config.flags
         if self.simulated:
-            return Roots(seen_driver="/", host_driver=flags.nvidia_driver_root, seen_dev="/", host_dev=flags.dev_root)
-        return Roots(
+            return HostPaths(
+                seen_driver="/", host_driver=flags.nvidia_driver_root, seen_dev="/", host_dev=flags.dev_root
+            )
+        return HostPaths(
             seen_driver=self.driver_root,
             host_driver=flags.nvidia_driver_root,
             seen_dev=self.dev_root,

@@ -10,8 +10,8 @@ import pynvml
 
 from gpu_core.devices.mig_minors import instance_minors
 from gpu_core.devices.model import Fault, MigAttributes, MigDevice, UnreadableMig
-from gpu_core.devices.nvml_calls import Facts, attempt, may
-from gpu_core.devices.profiles import PROFILE_COUNT, profile_name
+from gpu_core.devices.nvml.calls import Facts, attempt, may
+from gpu_core.devices.nvml.profiles import PROFILE_COUNT, profile_name
 
 _EMPTY = frozenset({"NOT_FOUND", "INVALID_ARGUMENT"})
 """What a driver says of a place that holds no MIG device."""

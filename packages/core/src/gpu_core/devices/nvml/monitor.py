@@ -9,8 +9,7 @@ from typing import Any
 
 import pynvml
 
-from gpu_core.devices.driver_threads import DriverThreads
-from gpu_core.devices.events import (
+from gpu_core.devices.backend import (
     RECOVERY_ACTIONS,
     Answer,
     DeviceEvent,
@@ -20,8 +19,9 @@ from gpu_core.devices.events import (
     Watch,
     Watching,
 )
+from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.model import Fault, Gpu
-from gpu_core.devices.nvml_calls import NOT_OFFERED, attempt, may
+from gpu_core.devices.nvml.calls import NOT_OFFERED, attempt, may
 from gpu_core.errors import Ending, NvmlCallError
 
 _KINDS = {

@@ -1,0 +1,1 @@
+"""NVML: its library, its calls, and what is made of its answers."""
