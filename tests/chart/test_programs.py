@@ -70,8 +70,20 @@ GFD_ALWAYS = {
         ),
         pytest.param({"simulatedNode": "h100x8"}, {"SIMULATED_NODE": "h100x8"}, id="a simulated node"),
         pytest.param(
-            {"devicePlugin": {"nodeEvents": True, "nodeCondition": "GpuUnhealthy", "removeTaint": "a.b/c"}},
-            {"NODE_EVENTS": "true", "NODE_CONDITION": "GpuUnhealthy", "REMOVE_TAINT": "a.b/c"},
+            {
+                "devicePlugin": {
+                    "xidPolicy": "catalogue",
+                    "nodeEvents": True,
+                    "nodeCondition": "GpuUnhealthy",
+                    "removeTaint": "a.b/c",
+                }
+            },
+            {
+                "XID_POLICY": "catalogue",
+                "NODE_EVENTS": "true",
+                "NODE_CONDITION": "GpuUnhealthy",
+                "REMOVE_TAINT": "a.b/c",
+            },
             id="reports about the node",
         ),
         pytest.param(
@@ -186,7 +198,7 @@ TALKATIVE: Values = {
     "cdi": {"nvidiaHookPath": "/x", "featureFlags": "x"},
     "config": {"map": {"default": ""}, "default": "default", "assume": {"mps": True}},
     "configManager": {"sendSignal": True, "nodeEvents": True},
-    "devicePlugin": {"nodeEvents": True, "nodeCondition": "x", "removeTaint": "x"},
+    "devicePlugin": {"xidPolicy": "original", "nodeEvents": True, "nodeCondition": "x", "removeTaint": "x"},
     "gfd": {"enabled": True, "output": "node"},
     "mps": {"enabled": True},
 }

@@ -118,6 +118,7 @@ CHANGES: Values = {
     "devicePlugin.podResources": True,
     "devicePlugin.nodeEvents": True,
     "devicePlugin.nodeCondition": "X",
+    "devicePlugin.xidPolicy": "catalogue",
     "devicePlugin.removeTaint": "x",
     "gfd.enabled": False,
     "gfd.output": "node",

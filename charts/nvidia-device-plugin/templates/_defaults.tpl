@@ -115,6 +115,7 @@
   "devicePlugin": {
     "enabled": true,
     "podResources": false,
+    "xidPolicy": null,
     "nodeEvents": false,
     "nodeCondition": "",
     "removeTaint": "",

@@ -48,8 +48,8 @@ health:
   fatalXIDs: [31]        # whatever the policy says; wins over ignoredXIDs
 ```
 
-`--xid-policy` (XID_POLICY) does the same as `xidPolicy`. `nvidia-device-plugin check-config FILE` prints the list that
-results.
+`--xid-policy` (XID_POLICY; `devicePlugin.xidPolicy` in the chart) does the same as `xidPolicy` and wins over it.
+`nvidia-device-plugin check-config FILE` prints the list that results.
 
 In the plugin's environment, which wins over all of this:
 
