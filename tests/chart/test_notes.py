@@ -90,6 +90,16 @@ def test_notes(tools: Path, tmp_path: Path, values: Values, there: list[str], no
     assert [text for text in not_there if text in notes] == []
 
 
+NFD_BEARS = [
+    {"key": "node-role.kubernetes.io/master", "operator": "Equal", "value": "", "effect": "NoSchedule"},
+    {"key": "nvidia.com/gpu", "operator": "Equal", "value": "present", "effect": "NoSchedule"},
+]
+BEARS = [
+    {"key": "CriticalAddonsOnly", "operator": "Exists"},
+    {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
+]
+
+
 @pytest.mark.parametrize("helm", ["helm-3", "helm-4"])
 def test_node_feature_discovery_can_be_packaged_inside(tools: Path, tmp_path: Path, helm: str) -> None:
     """As `make chart NFD=1` does, with a stand-in for the chart that it downloads."""
@@ -112,6 +122,11 @@ def test_node_feature_discovery_can_be_packaged_inside(tools: Path, tmp_path: Pa
         container = "DaemonSet/r-nvidia-device-plugin-gfd: pod.containers[gpu-feature-discovery-ctr]"
         return render(tools / helm, values, chart=chart).at(f"{container}.env[GFD_PUBLISH].value")
 
+    def borne(values: Values) -> Any:
+        """Give the taints that NFD's workers bear."""
+        seen = render(tools / helm, {**values, "gfd": {"enabled": True}}, chart=chart)
+        return seen.at("Seen/nfd: values.worker.tolerations")
+
     assert not installed({})
     assert installed({"gfd": {"enabled": True}})
     assert not installed({"gfd": {"enabled": True}, "nfd": {"enabled": False}})
@@ -119,4 +134,8 @@ def test_node_feature_discovery_can_be_packaged_inside(tools: Path, tmp_path: Pa
     assert publishes({"gfd": {"enabled": True}, "nfd": {"enableNodeFeatureApi": True}}) == "nodefeature"
     assert inside.at("Seen/nfd: values.master.config.extraLabelNs") == ["nvidia.com"]
     assert inside.at("Seen/nfd: values.worker.x") == "y"
+    assert borne({}) == [*NFD_BEARS, *BEARS]
+    assert borne({"devicePlugin": {"tolerations": [{"key": "a"}]}, "tolerations": []}) == [*NFD_BEARS, {"key": "a"}]
+    assert borne({"devicePlugin": {"removeTaint": "a.b/c"}})[-1] == {"key": "a.b/c", "operator": "Exists"}
+    assert borne({"nfd": {"worker": {"tolerations": BEARS[:1]}}}) == BEARS
     assert inside.at("DaemonSet/r-nvidia-device-plugin: kind") == "DaemonSet"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chart.conftest import Render
-from chart.rendering import ABSENT, Values
+from chart.rendering import ABSENT, Values, merged
 from chart.test_config_manager import BASE, environment
 from gpu_core.config.options import Program
 from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON
@@ -156,6 +156,49 @@ def test_every_program_is_probed_at_a_port_of_its_own(rendered: Render, containe
     assert rendering.at(f"{container}.ports") == [{"name": "metrics", "containerPort": port}]
     assert rendering.at(f"{container}.livenessProbe.httpGet") == {"path": "/healthz", "port": "metrics"}
     assert rendering.at(f"{container}.readinessProbe.httpGet") == {"path": "/readyz", "port": "metrics"}
+
+
+@pytest.mark.parametrize(
+    ("host", "address", "probed"),
+    [
+        pytest.param("", "[$(HOST_IP)]:9480", ABSENT, id="on the node's own address, in brackets for IPv6"),
+        pytest.param("127.0.0.1", "127.0.0.1:9480", "127.0.0.1", id="for the node alone"),
+        pytest.param("fd00::1", "[fd00::1]:9480", "fd00::1", id="on an IPv6 address of the user's"),
+        # Nobody listens here.
+        pytest.param("0.0.0.0", "0.0.0.0:9480", ABSENT, id="on all, which no probe can ask"),  # noqa: S104
+        pytest.param("::", "[::]:9480", ABSENT, id="on all, with IPv6"),
+    ],
+)
+def test_in_the_hosts_network_a_program_listens_on_one_address(
+    rendered: Render, host: str, address: str, probed: object
+) -> None:
+    rendering = rendered({"devicePlugin": {"enableHostNetwork": True}, "metrics": {"host": host}})
+    told = environment(rendering, PLUGIN)
+    names = [entry["name"] for entry in rendering.at(f"{PLUGIN}.env")]
+
+    assert told["METRICS_ADDRESS"] == address
+    assert [told.get("HOST_IP")] == [None if host else "status.hostIP"]
+    assert "HOST_IP" not in names or names.index("HOST_IP") < names.index("METRICS_ADDRESS")
+    assert {rendering.at(f"{PLUGIN}.{probe}.httpGet.host") for probe in ("livenessProbe", "readinessProbe")} == {probed}
+    assert environment(rendering, MPS)["METRICS_ADDRESS"] == ":9482"
+
+
+@pytest.mark.parametrize("component", ["devicePlugin", "gfd", "mps", "configManager"])
+def test_every_component_has_its_own_port_in_the_hosts_network(rendered: Render, component: str) -> None:
+    suffix, name = {
+        "devicePlugin": ("", "nvidia-device-plugin-ctr"),
+        "gfd": ("-gfd", "gpu-feature-discovery-ctr"),
+        "mps": ("-mps", "mps-control-daemon-ctr"),
+        "configManager": ("-config", "gpu-config-manager-ctr"),
+    }[component]
+    values: Values = {"gfd": {"enabled": True}, "config": {"map": {"default": ""}}}
+    values["configManager"] = {"mode": "daemonset"}
+    rendering = rendered(merged(values, {component: {"enableHostNetwork": True}}))
+    port = rendering.at(f"DaemonSet/{BASE}{suffix}: pod.containers[{name}].ports")[0]["containerPort"]
+
+    assert environment(rendering, f"DaemonSet/{BASE}{suffix}: pod.containers[{name}]")["METRICS_ADDRESS"] == (
+        f"[$(HOST_IP)]:{port}"
+    )
 
 
 def test_without_metrics_there_are_no_probes(rendered: Render) -> None:

@@ -143,6 +143,7 @@ CHANGES: Values = {
     "runtimeClass.handler": "x",
     "metrics.enabled": False,
     "metrics.port": 1000,
+    "metrics.host": "127.0.0.1",
     "metrics.podMonitor.enabled": False,
     "metrics.podMonitor.labels": {"x": "y"},
     "metrics.podMonitor.interval": "5s",
@@ -197,7 +198,9 @@ def show(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Val
 @pytest.mark.parametrize("path", CHANGES)
 def test_every_value_is_used(show: Callable[[Values], Rendering], path: str) -> None:
     base = EVERYTHING
-    if path == "config.name":
+    if path == "metrics.host":
+        base = {**base, "devicePlugin": {"enableHostNetwork": True}}
+    elif path == "config.name":
         base = {**base, "config": {}}
     elif path.startswith("configManager.") and path not in {"configManager.mode", "configManager.sendSignal"}:
         base = {**base, "configManager": {"mode": "daemonset"}}

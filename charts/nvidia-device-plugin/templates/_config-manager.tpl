@@ -30,6 +30,7 @@ All take (list ROOT COMPONENT …).
       (list "NODE_EVENTS" (ternary true nil $root.Values.configManager.nodeEvents))
       (list "LOG_LEVEL" $root.Values.logLevel)
       (list "LOG_FORMAT" $root.Values.logFormat)
+      (ternary (include "gpusuite.hostIp" $manager | fromJson) dict (eq $role "daemon"))
       (list "METRICS_ADDRESS" (ternary (include "gpusuite.metricsAddress" $manager) nil (eq $role "daemon")))
     )) | nindent 4 }}
   securityContext:

@@ -216,6 +216,7 @@
   "metrics": {
     "enabled": true,
     "port": 9480,
+    "host": "",
     "podMonitor": {
       "enabled": false,
       "labels": {},

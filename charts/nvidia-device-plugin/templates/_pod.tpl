@@ -72,7 +72,7 @@ runtimeClassName: {{ . }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- if $own.enableHostNetwork }}
+{{- if include "gpusuite.hostNetwork" . }}
 hostNetwork: true
 dnsPolicy: ClusterFirstWithHostNet
 {{- end }}
@@ -161,6 +161,7 @@ livenessProbe:
   httpGet:
     path: /healthz
     port: metrics
+    {{- include "gpusuite.probeHost" $ }}
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with $values.probes.readiness }}
@@ -168,6 +169,7 @@ readinessProbe:
   httpGet:
     path: /readyz
     port: metrics
+    {{- include "gpusuite.probeHost" $ }}
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
@@ -202,5 +204,37 @@ readinessProbe:
 {{- end -}}
 
 {{- define "gpusuite.metricsAddress" -}}
-{{- if (index . 0).Values.metrics.enabled }}:{{ include "gpusuite.port" . }}{{ end -}}
+{{- if (index . 0).Values.metrics.enabled -}}
+{{- $host := include "gpusuite.metricsHost" . -}}
+{{- printf "%s:%s" (ternary (printf "[%s]" $host) $host (or (contains ":" $host) (hasPrefix "$" $host))) (include "gpusuite.port" .) -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+Where a program listens: on all addresses of its pod; in the host's network, where these are the node's, on the one by which
+the kubelet knows the pod, so that the probes go there by themselves.
+*/}}
+{{- define "gpusuite.metricsHost" -}}
+{{- if include "gpusuite.hostNetwork" . }}{{ (index . 0).Values.metrics.host | default "$(HOST_IP)" }}{{ end -}}
+{{- end -}}
+
+{{- define "gpusuite.hostNetwork" -}}
+{{- if (get (index . 0).Values (index . 1)).enableHostNetwork }}true{{ end -}}
+{{- end -}}
+
+{{/* HOST_IP as an entry of `gpusuite.env`, before the variable that refers to it; left away where nothing does. */}}
+{{- define "gpusuite.hostIp" -}}
+{{- if hasPrefix "[$" (include "gpusuite.metricsAddress" .) -}}
+{{- include "gpusuite.fieldVariable" (list "HOST_IP" "status.hostIP") -}}
+{{- else -}}
+{{- dict | toJson -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The host that a probe asks, where it is not the pod itself. */}}
+{{- define "gpusuite.probeHost" -}}
+{{- $host := include "gpusuite.metricsHost" . -}}
+{{- if not (or (hasPrefix "$" $host) (has $host (list "" "0.0.0.0" "::"))) }}
+    host: {{ $host | quote }}
+{{- end -}}
 {{- end -}}

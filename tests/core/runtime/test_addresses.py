@@ -21,6 +21,12 @@ def test_an_address_is_read_and_written_back(text: str, address: Address) -> Non
     assert (parse_address(text), str(address)) == (address, text)
 
 
+@pytest.mark.parametrize("host", ["10.0.0.1", "fd00::1"])
+def test_any_number_may_stand_in_brackets(host: str) -> None:
+    """Manifests cannot tell IPv4 from IPv6 in what the kubelet puts in, as for `[$(HOST_IP)]:9480`."""
+    assert parse_address(f"[{host}]:9480") == Address(host=host, port=9480)
+
+
 @pytest.mark.parametrize("text", ["", "9400", "a b:1", ":65536", "::1:80", "http://a:80", ":-1", "[]:80"])
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is no address to listen on"):

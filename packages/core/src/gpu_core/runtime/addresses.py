@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpu_core.errors import UsageError
 
+# Brackets may hold IPv4 as well: manifests put them around an address that only the node knows.
 _FORM = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.%]+)\]|(?P<host>[^:\[\]/\s]*)):(?P<port>[0-9]{1,5})")
 
 
