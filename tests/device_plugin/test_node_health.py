@@ -8,9 +8,12 @@ from core.resources.building import LOST, node_of, whole_gpu
 from core.resources.nursing import WATCHED, WELL, rules, xid
 from device_plugin.metrics import HEALTH
 from fakes.patience import PATIENCE
+from fakes.running_plugin import run_plugin
 from gpu_core.devices.backend import Answer
 from gpu_core.hardware.node_health import NodeHealth
+from gpu_core.resources.xid_catalogue import xid_advice
 from gpu_core.runtime.counters import Counters
+from gpu_demo.kubelet import Kubelet, Listed
 
 NODE = node_of(whole_gpu(0))
 
@@ -43,3 +46,26 @@ def test_what_happens_to_a_gpu_is_told_in_the_order_in_which_it_came_about() -> 
     go.set()
     recovering.join(PATIENCE)
     assert told == [False, True, False]
+
+
+def test_the_log_tells_what_helps_against_what_is_wrong(kubelet: Kubelet) -> None:
+    with run_plugin(kubelet, "a100x4-pcie", config="health: {xidPolicy: catalogue}\n") as plugin:
+        kubelet.log.wait_for(Listed)
+        plugin.say("event 0 xid=94", "event 1 xid=109", "event 2 xid=4711")
+        plugin.log.wait_for("A device is unhealthy now", times=2)
+        plugin.log.wait_for("The driver reported an event", times=3)
+        lines = plugin.log.lines()
+        unhealthy = [
+            gpu.uuid for gpu in plugin.app.node.health.gpus if plugin.app.node.health.ledger.any_sick([gpu.uuid])
+        ]
+    said = [
+        (line["reason"], line["advice"])
+        for line in lines
+        if line["event"] in ("A device is unhealthy now", "The driver reported an event")
+    ]
+    assert set(said) == {
+        ("XID 94 (Contained ECC error) is ignored", xid_advice(94)),
+        ("XID 109 (Context switch timed out) occurred", xid_advice(109)),
+        ("XID 4711 occurred", xid_advice(4711)),
+    }
+    assert len(unhealthy) == 2

@@ -77,6 +77,7 @@ class Model:
         self.wrong: dict[str, set[str]] = defaultdict(set)
         self.quiet: dict[str, int] = {}
         self.heard: set[str] = set()
+        self.asked: dict[str, RecoveryAction] = {}
 
     def read(self, node: Inventory) -> None:
         self.node = node
@@ -85,9 +86,11 @@ class Model:
             for uuid in set(store) - units:
                 del store[uuid]
         self.heard &= units
+        self.asked = {uuid: action for uuid, action in self.asked.items() if uuid in units}
         for gpu in node.gpus:
             if gpu.faults:
                 self.heard -= set(self.units(gpu))
+                self.asked.pop(gpu.uuid, None)
                 self.wrong[gpu.uuid].add("unreadable")
             self.readable(gpu)
 
@@ -145,6 +148,9 @@ class Model:
     def probe(self, gpu: Gpu, probe: Probe, now: int) -> None:
         if not self.checks:
             return
+        self.asked.pop(gpu.uuid, None)
+        if probe.recovery is not None:
+            self.asked[gpu.uuid] = probe.recovery
         if probe.fault or probe.recovery in STOPPING:
             self.wrong[gpu.uuid].add("silent" if probe.fault else "action")
             if probe.fault:
@@ -167,6 +173,7 @@ class Model:
                 causes &= {"unreadable"}
             self.quiet.clear()
             self.heard.clear()
+            self.asked.clear()
 
     def healthy(self, device: Device) -> bool:
         gpu = next(gpu for gpu in self.node.gpus if gpu.uuid == device.physical)
@@ -268,6 +275,15 @@ class Histories(RuleBasedStateMachine):
     def states_are_equal(self) -> None:
         states = [self.book.state(device).healthy for device in self.devices]
         assert states == [self.model.healthy(device) for device in self.devices]
+
+    @invariant()
+    def what_the_driver_asks_for_is_known(self) -> None:
+        assert self.book.recovery == self.model.asked
+
+    @invariant()
+    def whatever_is_unhealthy_comes_with_what_helps(self) -> None:
+        states = [self.book.state(device) for device in self.devices]
+        assert [bool(state.advice) for state in states] == [not state.healthy for state in states]
 
 
 TestHistories = Histories.TestCase

@@ -91,8 +91,8 @@ def _unanswered(standing: Standing) -> Iterator[str]:
 def _config(config: ConfigInUse) -> Check:
     name = config.name or "no config file"
     if config.problem:
-        return Check(name="config", ok=True, reason=config.problem)
+        return Check(name="config", ok=True, reason=config.problem, concern=True)
     if config.refused:
         reason = f"{name} as it was is in use; what it says now is refused: {config.refused}"
-        return Check(name="config", ok=True, reason=reason)
+        return Check(name="config", ok=True, reason=reason, concern=True)
     return Check(name="config", ok=True, reason=f"{name} is in use")

@@ -90,7 +90,9 @@ def prose(text: str) -> Markup:
 def _readiness(checks: tuple[Check, ...], *, concern: bool) -> Markup:
     if not all_ok(checks):
         return badge("not ready", good=False)
-    return warning_badge("ready") if concern else badge("ready", good=True)
+    if concern or any(check.concern for check in checks):
+        return warning_badge("ready")
+    return badge("ready", good=True)
 
 
 def checks_section(checks: Iterable[Check]) -> Markup:
