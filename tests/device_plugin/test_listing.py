@@ -92,3 +92,8 @@ def test_edits_add_up_without_repeating_anything() -> None:
         annotations={"k": "2"},
         cdi_devices=("x", "y"),
     )
+
+
+def test_devices_of_platforms_without_checks_are_healthy() -> None:
+    resource = Resource(name="nvidia.com/gpu", devices=(Device(id="tegra", uuid="tegra", index="0"),))
+    assert listing(resource, HealthBook(rules=RULES, started=0.0)) == (ListedDevice(id="tegra", healthy=True),)

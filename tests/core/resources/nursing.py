@@ -50,7 +50,7 @@ def sick(book: HealthBook, node: Inventory, *, mig: str = "mixed", shares: bool 
     names = ("nvidia.com/gpu", "nvidia.com/mig-1g.5gb")
     sharing = time_slicing(*(entry(name, 2) for name in names)) if shares else None
     resources, _ = build_resources(node, config_of(mig=mig, sharing=sharing))
-    return [device.id for resource in resources for device in resource.devices if not book.state(device).healthy]
+    return [device.id for resource in resources for device in resource.devices if not book.state(device.uuid).healthy]
 
 
 TWO = node_of(whole_gpu(0), whole_gpu(1))

@@ -16,7 +16,6 @@ from gpu_core.resources import what_helps
 from gpu_core.resources.ailments import Ailment, Cause, DeviceHealth, Transition
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.health import Changed, HealthBook
-from gpu_core.resources.model import Device
 from gpu_core.resources.xid_catalogue import xid_advice
 
 NOT_FOUND = Watching(gpu=Watch.WATCHED, mig={"MIG-0-1": LOST})
@@ -54,8 +53,12 @@ def test_a_fact_that_cannot_be_read_for_a_while_takes_no_events_with_it() -> Non
 def test_what_nobody_watches_yet_is_unhealthy_and_nothing_is_announced() -> None:
     book, transitions = HealthBook(rules=rules(), started=0).after_inventory(TWO, 0)
     assert (sick(book, TWO), transitions) == (["GPU-0", "GPU-1"], ())
-    assert book.state(FIRST) == DeviceHealth(
-        healthy=False, reason="its health events are not received yet", since=0, advice=what_helps.UNCHECKED
+    assert book.state(FIRST.uuid) == DeviceHealth(
+        healthy=False,
+        reason="its health events are not received yet",
+        since=0,
+        cause="unchecked",
+        advice=what_helps.UNCHECKED,
     )
     book, transitions = book.after_watch("GPU-0", WATCHED, 1)
     assert (sick(book, TWO), transitions) == (["GPU-1"], ())
@@ -84,15 +87,17 @@ def test_a_gpu_that_is_served_whole_does_not_suffer_from_a_mig_device(
 ) -> None:
     book, _ = happens(book_of(PARTED))
     assert (sick(book, PARTED), sick(book, PARTED, mig="none")) == ([part], [])
-    assert book.state(FIRST) == DeviceHealth(healthy=True, reason="it was in order from the start", since=0)
+    assert book.state(FIRST.uuid) == DeviceHealth(healthy=True, reason="it was in order from the start", since=0)
 
 
 def test_a_gpu_that_is_served_whole_tells_of_the_harm_that_came_to_a_mig_device() -> None:
     book, _ = book_of(PARTED).after_watch("GPU-0", NOT_FOUND, 5)
     book, _ = book.after_event(xid(gi=7), 6)
     reason = "XID 79 (GPU has fallen off the bus) occurred on this MIG device"
-    assert book.state(FIRST) == DeviceHealth(healthy=False, reason=reason, since=6, advice=xid_advice(79))
-    assert book.ailments(FIRST) == (Ailment(cause=Cause.XID, reason=reason, since=6, advice=xid_advice(79)),)
+    assert book.state(FIRST.uuid) == DeviceHealth(
+        healthy=False, reason=reason, since=6, cause="xid", advice=xid_advice(79)
+    )
+    assert book.ailments(FIRST.uuid) == (Ailment(cause=Cause.XID, reason=reason, since=6, advice=xid_advice(79)),)
 
 
 def test_a_new_mig_device_is_unhealthy_until_it_is_watched() -> None:
@@ -179,23 +184,21 @@ def test_a_probe_of_a_gpu_that_is_gone_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("platform", [Platform.TEGRA, Platform.WSL])
-def test_devices_of_platforms_without_checks_are_healthy(platform: Platform) -> None:
-    node = node_of(whole_gpu(0), platform=platform)
-    (resource,), _ = build_resources(node, config_of())
-    assert book_of(node).state(resource.devices[0]) == DeviceHealth(
-        healthy=True, reason="this platform has no health checks", since=0
-    )
+def test_devices_of_platforms_without_checks_have_no_gpu_to_ask_for(platform: Platform) -> None:
+    (resource,), _ = build_resources(node_of(whole_gpu(0), platform=platform), config_of())
+    assert [device.gpu for device in resource.devices] == [None]
 
 
 def test_a_device_is_not_healthy_before_its_node_was_read() -> None:
-    stranger = Device(id="GPU-9", uuid="GPU-9", index="9", gpu=whole_gpu(9))
-    assert book_of(TWO).state(stranger) == DeviceHealth(
-        healthy=False, reason="the driver does not know it", since=0, advice=what_helps.UNKNOWN
+    assert book_of(TWO).state("GPU-9") == DeviceHealth(
+        healthy=False, reason="the driver does not know it", since=0, cause="unchecked", advice=what_helps.UNKNOWN
     )
 
 
 def test_a_device_that_never_was_sick_is_healthy_since_the_start() -> None:
-    assert book_of(TWO).state(FIRST) == DeviceHealth(healthy=True, reason="it was in order from the start", since=0)
+    assert book_of(TWO).state(FIRST.uuid) == DeviceHealth(
+        healthy=True, reason="it was in order from the start", since=0
+    )
 
 
 def test_an_answer_from_before_a_gpu_was_lost_does_not_make_it_watched() -> None:

@@ -106,7 +106,7 @@ def test_a_change_is_told_once_with_reason_and_time() -> None:
     reason = "XID 79 (GPU has fallen off the bus) occurred"
     assert first == (Transition(uuid="GPU-0", healthy=False, cause=Cause.XID, reason=reason, at=5, advice=HELP),)
     assert second == ()
-    assert book.state(FIRST) == DeviceHealth(healthy=False, reason=reason, since=5, advice=HELP)
+    assert book.state(FIRST.uuid) == DeviceHealth(healthy=False, reason=reason, since=5, cause="xid", advice=HELP)
 
 
 def test_each_xid_of_an_unhealthy_gpu_is_kept_with_what_helps_against_it() -> None:
@@ -114,7 +114,7 @@ def test_each_xid_of_an_unhealthy_gpu_is_kept_with_what_helps_against_it() -> No
     for moment, number in enumerate([79, 94, 79], start=6):
         book, told = book.after_event(xid(number), moment)
         assert told == ()
-    assert [(ailment.since, ailment.advice) for ailment in book.ailments(FIRST)] == [
+    assert [(ailment.since, ailment.advice) for ailment in book.ailments(FIRST.uuid)] == [
         (5, xid_advice(94)),
         (6, xid_advice(79)),
     ]
@@ -124,4 +124,4 @@ def test_a_driver_that_reports_ever_new_xids_fills_no_memory() -> None:
     book = book_of(TWO)
     for number in range(1000, 1100):
         book, _ = book.after_event(xid(number), number)
-    assert len(book.ailments(FIRST)) == 8
+    assert len(book.ailments(FIRST.uuid)) == 8

@@ -117,7 +117,9 @@ class Node:
 
     def unhealthy(self) -> dict[str, list[str]]:
         return {
-            resource.name: sorted(_alias(d) for d in resource.devices if not self.book.state(d).healthy)
+            resource.name: sorted(
+                _alias(d) for d in resource.devices if d.gpu is not None and not self.book.state(d.uuid).healthy
+            )
             for resource in self.resources
         }
 

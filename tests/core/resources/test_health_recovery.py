@@ -27,7 +27,6 @@ from gpu_core.devices.backend import Answer, Probe, RecoveryAction, Watch, Watch
 from gpu_core.resources import what_helps
 from gpu_core.resources.ailments import Cause, DeviceHealth, Transition
 from gpu_core.resources.health import ACTIONS_THAT_STOP, HealthBook
-from gpu_core.resources.model import Device
 
 
 def run(book: HealthBook, *probes: Probe, step: float = 10) -> list[bool]:
@@ -36,7 +35,7 @@ def run(book: HealthBook, *probes: Probe, step: float = 10) -> list[bool]:
     for number, probe in enumerate(probes, 1):
         watching = WATCHED if book.needs_watch(book.gpus[0]) else None
         book, _ = book.after_answer("GPU-0", Answer(watching=watching, probe=probe), 100 + number * step)
-        seen.append(book.state(FIRST).healthy)
+        seen.append(book.state(FIRST.uuid).healthy)
     return seen
 
 
@@ -78,9 +77,9 @@ def test_an_event_during_quiet_time_begins_it_anew() -> None:
     book, _ = book.after_probe("GPU-0", WELL, 10)
     book, _ = book.after_event(xid(48), 20)
     book, _ = book.after_probe("GPU-0", WELL, 30)
-    assert not book.state(FIRST).healthy
+    assert not book.state(FIRST.uuid).healthy
     book, _ = book.after_probe("GPU-0", WELL, 50)
-    assert book.state(FIRST).healthy
+    assert book.state(FIRST.uuid).healthy
 
 
 def test_recovery_is_told_with_reason_and_time() -> None:
@@ -88,7 +87,7 @@ def test_recovery_is_told_with_reason_and_time() -> None:
     book, transitions = book.after_probe("GPU-0", WELL, 7)
     reason = "it answers again and the driver asks for no recovery"
     assert transitions == (Transition(uuid="GPU-0", healthy=True, cause=Cause.XID, reason=reason, at=7),)
-    assert book.state(FIRST) == DeviceHealth(healthy=True, reason=reason, since=7)
+    assert book.state(FIRST.uuid) == DeviceHealth(healthy=True, reason=reason, since=7)
 
 
 def test_a_mig_device_gets_well_with_its_gpu() -> None:
@@ -134,8 +133,12 @@ def test_nothing_gets_well_unwatched() -> None:
 def test_a_gpu_that_cannot_be_watched_is_sick() -> None:
     book, _ = book_of(TWO).after_watch("GPU-1", Watching(gpu=LOST), 5)
     assert sick(book, TWO) == ["GPU-1"]
-    assert book.state(Device(id="GPU-1", uuid="GPU-1", index="1", gpu=whole_gpu(1))) == DeviceHealth(
-        healthy=False, reason=f"its health events cannot be received: {LOST}", since=5, advice=what_helps.UNWATCHED
+    assert book.state("GPU-1") == DeviceHealth(
+        healthy=False,
+        reason=f"its health events cannot be received: {LOST}",
+        since=5,
+        cause="unwatched",
+        advice=what_helps.UNWATCHED,
     )
 
 

@@ -273,7 +273,7 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def states_are_equal(self) -> None:
-        states = [self.book.state(device).healthy for device in self.devices]
+        states = [self.book.state(device.uuid).healthy for device in self.devices]
         assert states == [self.model.healthy(device) for device in self.devices]
 
     @invariant()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
-from device_plugin.sickness import cause_of, gpu_device, mig_index
 from device_plugin.standing import Standing, checks
 from gpu_core.config.dump import config_text
 from gpu_core.devices.model import WITHOUT_HEALTH_CHECKS, Gpu
@@ -20,13 +18,15 @@ from gpu_core.page.node_view import (
     NodeView,
     ResourceView,
 )
+from gpu_core.resources.ailments import DeviceHealth
 from gpu_core.resources.health import HealthBook
 from gpu_core.resources.model import Device, Resource
 from gpu_core.runtime.probes import Check
 
 _BYTES_PER_MIB = 1 << 20
 
-Health = Callable[[Device], HealthView]
+Health = Callable[[str, Gpu | None], HealthView]
+"""Gives what is shown of the health of a GPU or MIG device, by its UUID and the GPU behind it."""
 
 
 def node_view(standing: Standing, *, node: str, version: str, now: float, clock: float) -> NodeView:
@@ -59,15 +59,16 @@ def node_view(standing: Standing, *, node: str, version: str, now: float, clock:
 
 
 def _health(book: HealthBook, offset: float, *, unwatched: bool) -> Health:
-    def health(device: Device) -> HealthView:
-        device = replace(device, gpu=None) if unwatched else device
-        state = book.state(device)
-        later = sorted(book.ailments(device), key=lambda ailment: ailment.since)[1:]
+    without_checks = DeviceHealth(healthy=True, reason="this platform has no health checks", since=book.started)
+
+    def health(uuid: str, gpu: Gpu | None) -> HealthView:
+        state = without_checks if unwatched or gpu is None else book.state(uuid)
+        later = sorted(book.ailments(uuid), key=lambda ailment: ailment.since)[1:]
         return HealthView(
             healthy=state.healthy,
             reason=state.reason,
             since=state.since + offset,
-            cause=cause_of(book, device),
+            cause=state.cause,
             advice=state.advice,
             also=tuple(
                 CauseView(
@@ -78,7 +79,7 @@ def _health(book: HealthBook, offset: float, *, unwatched: bool) -> Health:
                 )
                 for ailment in later
             ),
-            recovery=book.recovery.get(device.physical),
+            recovery=None if gpu is None else book.recovery.get(gpu.uuid),
             changed=state.since != book.started,
         )
 
@@ -103,14 +104,14 @@ def _gpu(gpu: Gpu, health: Health, offers: dict[str, tuple[tuple[str, int], ...]
         pci_address=gpu.pci.address if gpu.pci is not None else gpu.pci_bus_id or "",
         numa_node=gpu.numa_node,
         mig_enabled=bool(gpu.mig_enabled),
-        health=health(gpu_device(gpu)),
+        health=health(gpu.uuid, gpu),
         migs=tuple(
             MigView(
-                index=mig_index(mig),
+                index=mig.full_index,
                 uuid=mig.uuid,
                 profile=mig.profile,
                 memory_mib=mig.attributes.memory_mib,
-                health=health(gpu_device(gpu, mig)),
+                health=health(mig.uuid, gpu),
             )
             for mig in gpu.mig_devices
         ),
@@ -139,5 +140,5 @@ def _device(shares: list[Device], health: Health) -> DeviceView:
         index=first.index,
         product=f"{product} MIG {first.mig.profile}" if first.mig is not None else product,
         ids=tuple(share.id for share in shares),
-        health=health(first),
+        health=health(first.uuid, first.gpu),
     )

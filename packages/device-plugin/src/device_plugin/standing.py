@@ -62,7 +62,9 @@ def _hardware(standing: Standing) -> Check:
     if not standing.served:
         return Check(name="GPUs", ok=False, reason="there is nothing to serve on this node, and nothing is registered")
     devices = [device for resource, _ in standing.served for device in resource.devices]
-    unhealthy = [device for device in devices if not standing.book.state(device).healthy]
+    unhealthy = [
+        device for device in devices if device.gpu is not None and not standing.book.state(device.uuid).healthy
+    ]
     gpus = 0 if standing.inventory is None else len(standing.inventory.gpus)
     reason = f"{gpus} found, {len(devices)} devices and shares served"
     if unhealthy:

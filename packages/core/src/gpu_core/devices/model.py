@@ -120,6 +120,11 @@ class MigDevice:
     capability_minors: tuple[int, int] | None = None
     faults: tuple[Fault, ...] = ()
 
+    @property
+    def full_index(self) -> str:
+        """Its index as nvidia-smi and containers know it, behind that of its GPU: `0:1`."""
+        return f"{self.parent_index}:{self.index}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadableMig:
@@ -191,6 +196,11 @@ class Gpu:
     coherent_memory: bool = False
     faults: tuple[Fault, ...] = ()
     gaps: tuple[Fault, ...] = ()
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Its UUID and those of its MIG devices."""
+        return (self.uuid, *(mig.uuid for mig in self.mig_devices))
 
     @property
     def usable(self) -> bool:

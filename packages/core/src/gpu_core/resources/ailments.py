@@ -44,11 +44,15 @@ class Ailment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceHealth:
-    """The health of one device: why it is unhealthy and what helps, or why it is healthy again, and since when."""
+    """The health of one device: why it is unhealthy and what helps, or why it is healthy again, and since when.
+
+    `cause` is what made it unhealthy first, in one word; empty while it is healthy.
+    """
 
     healthy: bool
     reason: str
     since: float
+    cause: str = ""
     advice: str = ""
 
 

@@ -13,9 +13,7 @@ from gpu_core.devices.backend import Answer, DeviceEvent, Probe, RecoveryAction,
 from gpu_core.devices.model import Fault, Gpu, Inventory
 from gpu_core.resources import what_helps
 from gpu_core.resources.ailments import Ailment, Cause, DeviceHealth, Transition
-from gpu_core.resources.ledger import Ledger
-from gpu_core.resources.model import Device
-from gpu_core.resources.units import dependence, units_of
+from gpu_core.resources.ledger import Ledger, dependence
 from gpu_core.resources.verdict import Verdict, judge
 from gpu_core.resources.xids import XidPolicy
 
@@ -34,6 +32,9 @@ ACTIONS_THAT_STOP = frozenset(
 
 ENDING_BY_ITSELF = frozenset({Cause.SILENT, Cause.UNWATCHED, Cause.ACTION})
 """What a GPU that answers, is watched and needs no recovery cannot suffer from any more."""
+
+_UNCHECKED = "unchecked"
+"""The cause of being unhealthy before anything was found wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,32 +65,36 @@ class HealthBook:
     well_since: Mapping[str, float] = field(default_factory=dict)
     recovery: Mapping[str, RecoveryAction] = field(default_factory=dict)
 
-    def state(self, device: Device) -> DeviceHealth:
-        """Return the health of a device or share.
-
-        Devices of platforms without health checks are healthy; a device that was in no inventory so far is not.
-        """
-        if device.gpu is None:
-            return DeviceHealth(healthy=True, reason="this platform has no health checks", since=self.started)
-        gpu = self._gpu(device.physical)
-        if gpu is None or (device.mig is not None and device.uuid not in units_of(gpu)):
+    def state(self, uuid: str) -> DeviceHealth:
+        """Return the health of a GPU or MIG device; one that was in no inventory so far is not healthy."""
+        gpu = self._parent(uuid)
+        if gpu is None:
             return DeviceHealth(
-                healthy=False, reason="the driver does not know it", since=self.started, advice=what_helps.UNKNOWN
+                healthy=False,
+                reason="the driver does not know it",
+                since=self.started,
+                cause=_UNCHECKED,
+                advice=what_helps.UNKNOWN,
             )
-        health = self.ledger.health(*dependence(device, gpu), started=self.started)
-        if health.healthy and self.rules.checks and not self.watched.issuperset({gpu.uuid, device.uuid}):
-            reason = "its health events are not received yet"
-            return DeviceHealth(healthy=False, reason=reason, since=self.started, advice=what_helps.UNCHECKED)
+        health = self.ledger.health(*dependence(uuid, gpu), started=self.started)
+        if health.healthy and self.rules.checks and not self.watched.issuperset({gpu.uuid, uuid}):
+            return DeviceHealth(
+                healthy=False,
+                reason="its health events are not received yet",
+                since=self.started,
+                cause=_UNCHECKED,
+                advice=what_helps.UNCHECKED,
+            )
         return health
 
-    def ailments(self, device: Device) -> tuple[Ailment, ...]:
-        """Return all that makes a device or share sick."""
-        gpu = self._gpu(device.physical)
-        return () if gpu is None else self.ledger.concerning(*dependence(device, gpu))
+    def ailments(self, uuid: str) -> tuple[Ailment, ...]:
+        """Return all that makes a GPU or MIG device sick."""
+        gpu = self._parent(uuid)
+        return () if gpu is None else self.ledger.concerning(*dependence(uuid, gpu))
 
     def needs_watch(self, gpu: Gpu) -> bool:
         """Whether the events of a GPU, or of a MIG device of it, have to be asked for."""
-        return not self.watched.issuperset(units_of(gpu))
+        return not self.watched.issuperset(gpu.units)
 
     def verdict(self, event: DeviceEvent) -> Verdict:
         """Return what an event means here, for the log."""
@@ -134,7 +139,7 @@ class HealthBook:
             return self, ()
         if isinstance(watching.gpu, Fault):
             return _unheard(_unwatched(self, gpu), [uuid], watching.gpu, now)
-        book = replace(self, watched=self.watched.union(units_of(gpu)).difference(watching.mig))
+        book = replace(self, watched=self.watched.union(gpu.units).difference(watching.mig))
         transitions: list[Transition] = []
         for part, fault in watching.mig.items():
             book, changed = _unheard(book, [part], fault, now)
@@ -155,8 +160,8 @@ class HealthBook:
         if probe.recovery in ACTIONS_THAT_STOP:
             reason, advice = f"the driver asks for recovery: {probe.recovery}", what_helps.after_asking(probe.recovery)
             return _unhealthy(book, [uuid], Cause.ACTION, reason, now, advice=advice)
-        units = [unit for unit in units_of(gpu) if unit in self.watched]
-        if not self.ledger.any_sick(units_of(gpu)):
+        units = [unit for unit in gpu.units if unit in self.watched]
+        if not self.ledger.any_sick(gpu.units):
             return book, ()
         if probe.recovery not in (None, RecoveryAction.NONE):
             return replace(book, well_since=_restless(self, [uuid])), ()
@@ -192,7 +197,7 @@ class HealthBook:
         GPUs and MIG devices that are gone are forgotten; all others keep what is known of them. What could not be read
         is sick until it can be.
         """
-        units = {unit for gpu in inventory.gpus for unit in units_of(gpu)}
+        units = {unit for gpu in inventory.gpus for unit in gpu.units}
         book = replace(
             self,
             gpus=inventory.gpus,
@@ -232,6 +237,9 @@ class HealthBook:
     def _gpu(self, uuid: str) -> Gpu | None:
         return next((gpu for gpu in self.gpus if gpu.uuid == uuid), None)
 
+    def _parent(self, uuid: str) -> Gpu | None:
+        return next((gpu for gpu in self.gpus if uuid in gpu.units), None)
+
     def _curable(self, probe: Probe) -> Collection[Cause]:
         """Return what a good answer that lasted long enough takes away."""
         mode = self.rules.recovery
@@ -253,7 +261,7 @@ def _unheard(book: HealthBook, uuids: Collection[str], fault: Fault, now: float)
 
 def _unwatched(book: HealthBook, gpu: Gpu) -> HealthBook:
     """Return the book in which the events of a GPU have to be asked for anew."""
-    return replace(book, watched=book.watched.difference(units_of(gpu)))
+    return replace(book, watched=book.watched.difference(gpu.units))
 
 
 def _asking(book: HealthBook, uuid: str, action: RecoveryAction | None) -> HealthBook:
@@ -283,5 +291,5 @@ def _read_again(book: HealthBook, gpu: Gpu, now: float) -> Changed:
 def _restless(book: HealthBook, uuids: Iterable[str]) -> Mapping[str, float]:
     """Return the quiet times without those of the GPUs behind some devices, which begin anew."""
     concerned = set(uuids)
-    gpus = {gpu.uuid for gpu in book.gpus if not concerned.isdisjoint(units_of(gpu))}
+    gpus = {gpu.uuid for gpu in book.gpus if not concerned.isdisjoint(gpu.units)}
     return {uuid: since for uuid, since in book.well_since.items() if uuid not in gpus}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gpu_core.devices.model import Gpu
 from gpu_core.resources.ailments import HARM, Ailment, Cause, DeviceHealth, Transition
 
 _MOST_XIDS = 8
@@ -70,7 +71,9 @@ class Ledger:
         ailments = self.concerning(uuids, parts)
         if ailments:
             first = min(ailments, key=lambda ailment: ailment.since)
-            return DeviceHealth(healthy=False, reason=first.reason, since=first.since, advice=first.advice)
+            return DeviceHealth(
+                healthy=False, reason=first.reason, since=first.since, cause=first.cause.value, advice=first.advice
+            )
         own = [self.changes[uuid] for uuid in uuids if uuid in self.changes]
         shared = [self.changes[uuid] for uuid in parts if uuid in self.changes]
         changes = [*own, *(change for change in shared if change.cause in HARM)]
@@ -85,3 +88,14 @@ def _is_known(present: Sequence[Ailment], cause: Cause, reason: str) -> bool:
     if cause is Cause.XID and len(reasons) < _MOST_XIDS:
         return reason in reasons
     return bool(reasons)
+
+
+def dependence(uuid: str, gpu: Gpu) -> tuple[Collection[str], Collection[str]]:
+    """Return the UUIDs on whose health that of a device depends: on all of it, and on what harms a whole as well.
+
+    A MIG device is as sick as its GPU. A GPU that is given whole has no more to fear from a MIG device of it than the
+    harm that comes to it.
+    """
+    if uuid != gpu.uuid:
+        return (gpu.uuid, uuid), ()
+    return (gpu.uuid,), gpu.units[1:]

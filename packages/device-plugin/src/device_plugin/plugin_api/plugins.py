@@ -16,7 +16,6 @@ from device_plugin.plugin_api.phases import Pace
 from device_plugin.plugin_api.registrar import Address, Ready, Registrar
 from device_plugin.plugin_api.servicer import DevicePlugin, Serving
 from device_plugin.plugin_api.streams import Streams
-from device_plugin.sickness import cause_of
 from gpu_core.resources.health import HealthBook
 from gpu_core.resources.model import Resource
 from gpu_core.resources.names import short_name
@@ -216,7 +215,7 @@ class Plugins:
             resource = plugin.serving.resource
             shares = Counter(device.uuid for device in resource.devices)
             for device in units(resource):
-                cause = cause_of(book, device)
+                cause = "" if device.gpu is None else book.state(device.uuid).cause
                 counts[name, "unhealthy" if cause else "healthy", cause] += shares[device.uuid]
         self._counters.replace(
             DEVICES,
