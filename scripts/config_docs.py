@@ -11,7 +11,7 @@ from config_table import config_table
 
 from gpu_core.config.reference import config_page, flags_page
 from gpu_core.config.schema import json_schema
-from gpu_core.resources.xid_reference import xids_page
+from gpu_core.health.reference import xids_page
 
 ROOT = Path(__file__).resolve().parent.parent
 

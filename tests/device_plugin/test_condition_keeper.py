@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import structlog
 
+from core.health.nursing import book_of
 from core.resources.building import node_of, whole_gpu
-from core.resources.nursing import book_of
 from device_plugin.condition_keeper import ConditionKeeper
 from fakes.api_faults import Fault, Refuse, Silence
 from fakes.api_server import ApiServer

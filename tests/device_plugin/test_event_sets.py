@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from core.health.nursing import WATCHED, WELL, rules
 from core.resources.building import node_of, whole_gpu
-from core.resources.nursing import WATCHED, WELL, rules
 from device_plugin.metrics import HEALTH
 from fakes.patience import PATIENCE
 from gpu_core.devices.backend import Answer, DeviceEvent

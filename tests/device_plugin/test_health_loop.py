@@ -7,8 +7,8 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+from core.health.nursing import WATCHED, WELL, rules
 from core.resources.building import node_of, whole_gpu
-from core.resources.nursing import WATCHED, WELL, rules
 from device_plugin.metrics import HEALTH
 from fakes.patience import PATIENCE
 from gpu_core.devices.backend import Answer, DeviceEvent

@@ -15,9 +15,9 @@ from device_plugin.plugin_api.messages import (
 from gpu_core.config.words import RecoveryMode
 from gpu_core.devices.backend import Watch, Watching
 from gpu_core.devices.model import Fault, Gpu, Inventory, Platform
-from gpu_core.resources.health import HealthBook, HealthRules
+from gpu_core.health.book import HealthBook, HealthRules
+from gpu_core.health.xids import XidPolicy
 from gpu_core.resources.model import Device, Resource
-from gpu_core.resources.xids import XidPolicy
 from gpu_kubelet._pb import deviceplugin_pb2 as pb
 
 RULES = HealthRules(xids=XidPolicy(), recovery=RecoveryMode.DRIVER, quiet=60.0, checks=True)

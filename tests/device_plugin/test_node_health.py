@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 
+from core.health.nursing import WATCHED, WELL, rules, xid
 from core.resources.building import LOST, node_of, whole_gpu
-from core.resources.nursing import WATCHED, WELL, rules, xid
 from device_plugin.metrics import HEALTH
 from fakes.patience import PATIENCE
 from fakes.running_plugin import run_plugin
 from gpu_core.devices.backend import Answer
 from gpu_core.hardware.node_health import NodeHealth
-from gpu_core.resources.xid_catalogue import xid_advice
+from gpu_core.health.catalogue import xid_advice
 from gpu_core.runtime.counters import Counters
 from gpu_demo.kubelet import Kubelet, Listed
 

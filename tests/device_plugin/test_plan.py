@@ -14,8 +14,8 @@ from gpu_core.config.words import DeviceListStrategy, RecoveryMode, only_cdi, us
 from gpu_core.devices.model import Fault, Gpu, Inventory, Platform, UnreadableGpu
 from gpu_core.errors import HardwareError
 from gpu_core.hardware.source import bound_functions, is_character_device
-from gpu_core.resources.health import HealthRules
-from gpu_core.resources.xids import IGNORED_BY_ORIGINAL, XidPolicy
+from gpu_core.health.book import HealthRules
+from gpu_core.health.xids import IGNORED_BY_ORIGINAL, XidPolicy
 
 LOST = Fault(call="DeviceGetUUID", code="GPU_IS_LOST")
 

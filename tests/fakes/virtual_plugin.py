@@ -33,8 +33,8 @@ from gpu_core.devices.simulated.commands import parse_command
 from gpu_core.devices.simulated.library import SimulatedLibrary
 from gpu_core.devices.simulated.state import SimulatedState
 from gpu_core.hardware.source import NodeSource
+from gpu_core.health.book import HealthBook
 from gpu_core.mps import MpsRoot
-from gpu_core.resources.health import HealthBook
 from gpu_core.resources.model import Resource
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import configure

@@ -17,7 +17,7 @@ from gpu_core.devices.model import Inventory
 from gpu_core.errors import HardwareError, SuiteError
 from gpu_core.hardware.node_health import Observer
 from gpu_core.hardware.source import NodeSource
-from gpu_core.resources.health import HealthRules
+from gpu_core.health.book import HealthRules
 from gpu_core.resources.mig_patterns import mig_patterns
 from gpu_core.runtime.config_in_use import config_name, count_config
 from gpu_core.runtime.counters import Counters

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from device_plugin.node_condition import Condition, changed_at, judge, patch, stamp
 from gpu_cluster import NODES, ApiError, Backoff, Cluster, ForbiddenError, PatchType
 from gpu_core.errors import ClusterError, Ending
-from gpu_core.resources.health import HealthBook
+from gpu_core.health.book import HealthBook
+from gpu_core.health.summary import Condition, changed_at, condition_of, patch, stamp
 from gpu_core.runtime.logs import get_logger
 
 HEARTBEAT = 300.0
@@ -107,7 +107,7 @@ class ConditionKeeper:
     def _report(self) -> None:
         """Report the condition as it is now. Raises ClusterError."""
         now = self._now()
-        condition = judge(self._type, self._book())
+        condition = condition_of(self._type, self._book())
         if self._reported is None:
             self._since = changed_at(self._type, condition, self._present(), now)
         elif self._reported.status != condition.status:

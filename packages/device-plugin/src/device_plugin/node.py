@@ -23,9 +23,9 @@ from gpu_core.errors import HardwareError, NvmlCallError, SuiteError
 from gpu_core.hardware.driver import OpenDriver
 from gpu_core.hardware.node_health import NodeHealth, Observer
 from gpu_core.hardware.source import NodeSource
+from gpu_core.health.book import HealthBook, HealthRules
 from gpu_core.mps import CONTAINER_ROOT, MpsRoot
 from gpu_core.preference.closeness import links_by_uuid
-from gpu_core.resources.health import HealthBook, HealthRules
 from gpu_core.resources.model import Resource
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.probes import Check

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from device_plugin.condition_keeper import ConditionKeeper
-from device_plugin.node_events import news
 from device_plugin.startup_taint import is_taint_key
 from device_plugin.taint_remover import Served, TaintRemover
 from gpu_cluster import Cluster, connect
@@ -14,8 +13,9 @@ from gpu_cluster.node_events import NodeEvents
 from gpu_core.config.settings import PluginSettings
 from gpu_core.errors import ClusterError, UsageError
 from gpu_core.hardware.node_health import Observer
-from gpu_core.resources.ailments import Transition
-from gpu_core.resources.health import HealthBook
+from gpu_core.health.book import HealthBook
+from gpu_core.health.ledger import Transition
+from gpu_core.health.summary import news
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from device_plugin.standing import Standing, checks
 from gpu_core.config.dump import config_text
 from gpu_core.devices.model import WITHOUT_HEALTH_CHECKS, Gpu
+from gpu_core.health.book import HealthBook
+from gpu_core.health.ledger import DeviceHealth
 from gpu_core.page.node_view import (
     CauseView,
     ConfigView,
@@ -18,8 +20,6 @@ from gpu_core.page.node_view import (
     NodeView,
     ResourceView,
 )
-from gpu_core.resources.ailments import DeviceHealth
-from gpu_core.resources.health import HealthBook
 from gpu_core.resources.model import Device, Resource
 from gpu_core.runtime.probes import Check
 

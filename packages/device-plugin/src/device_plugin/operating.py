@@ -8,9 +8,9 @@ from collections.abc import Callable
 from device_plugin.app import App
 from device_plugin.metrics import SICK_SINCE, UNREAD_GPUS
 from device_plugin.node_shown import node_view
-from device_plugin.sickness import sick_units
 from device_plugin.standing import STARTING, checks
 from gpu_core.devices.driver_threads import by_function
+from gpu_core.health.summary import sick_units
 from gpu_core.page.node_document import node_document
 from gpu_core.page.node_page import node_page
 from gpu_core.page.node_view import NodeView

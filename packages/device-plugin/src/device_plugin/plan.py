@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from gpu_core.config.model import Config
 from gpu_core.devices.model import Inventory
 from gpu_core.errors import HardwareError
+from gpu_core.health.book import HealthRules
+from gpu_core.health.xids import xid_policy
 from gpu_core.mps import DaemonPlan, plan_daemons
 from gpu_core.resources.device_map import build_resources
-from gpu_core.resources.health import HealthRules
 from gpu_core.resources.model import Resource
-from gpu_core.resources.xids import xid_policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpu_core.config.model import Config
 from gpu_core.devices.driver_threads import StuckCall
 from gpu_core.devices.model import Inventory
-from gpu_core.resources.health import HealthBook
+from gpu_core.health.book import HealthBook
 from gpu_core.resources.model import Resource
 from gpu_core.runtime.probes import Check
 

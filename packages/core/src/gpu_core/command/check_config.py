@@ -18,7 +18,7 @@ from gpu_core.config.load import config_file, read_config_file
 from gpu_core.config.options import Group, Program, setting
 from gpu_core.config.parse import Parsed, parse_text
 from gpu_core.errors import ConfigError, UsageError
-from gpu_core.resources.xids import XidPolicy, policy_text
+from gpu_core.health.xids import XidPolicy, policy_text
 from gpu_core.runtime.files import read_open
 
 _STANDARD_INPUT = "-"

@@ -17,7 +17,7 @@ from gpu_core.config.parse import Parsed
 from gpu_core.config.problems import Problem, Problems
 from gpu_core.config.rules import judge_config, judge_devices, judge_lists, judge_words
 from gpu_core.config.shape import Section, at, leaves, shape
-from gpu_core.resources.xids import DISABLE, ENABLE, XidPolicy, xid_policy
+from gpu_core.health.xids import DISABLE, ENABLE, XidPolicy, xid_policy
 
 _HEALTH = key_path("health")
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 from gpu_core.config.model import Config
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.driver_threads import DEADLINE, StuckCall
+from gpu_core.devices.known import keep_known
 from gpu_core.devices.model import Inventory, Platform
 from gpu_core.hardware.node_health import NodeHealth
 from gpu_core.hardware.source import NodeSource
 from gpu_core.hardware.watch import HealthWatch
-from gpu_core.resources.known import keep_known
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from gpu_core.devices.backend import Answer, DeviceEvent
 from gpu_core.devices.model import Fault, Gpu, Inventory
-from gpu_core.resources.ailments import Transition
-from gpu_core.resources.health import Changed, HealthBook, HealthRules
+from gpu_core.health.book import Changed, HealthBook, HealthRules
+from gpu_core.health.ledger import Transition
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.metrics import Metric

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gpu_core.config.model import Config
+from gpu_core.devices.known import keep_known
 from gpu_core.devices.model import Inventory
 from gpu_core.hardware.source import NodeSource
-from gpu_core.resources.known import keep_known
 
 
 class Reader:

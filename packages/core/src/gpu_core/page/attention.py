@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpu_core.health.what_helps import UNREADABLE
 from gpu_core.page.node_view import CauseView, GpuView, NodeView
-from gpu_core.resources.what_helps import UNREADABLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from device_plugin.edits import Edits
-from gpu_core.resources.health import HealthBook
+from gpu_core.health.book import HealthBook
 from gpu_core.resources.model import Device, Resource
 from gpu_kubelet._pb import deviceplugin_pb2 as pb
 

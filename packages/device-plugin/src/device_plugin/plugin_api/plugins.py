@@ -16,7 +16,7 @@ from device_plugin.plugin_api.phases import Pace
 from device_plugin.plugin_api.registrar import Address, Ready, Registrar
 from device_plugin.plugin_api.servicer import DevicePlugin, Serving
 from device_plugin.plugin_api.streams import Streams
-from gpu_core.resources.health import HealthBook
+from gpu_core.health.book import HealthBook
 from gpu_core.resources.model import Resource
 from gpu_core.resources.names import short_name
 from gpu_core.runtime.counters import Counters

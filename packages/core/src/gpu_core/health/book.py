@@ -11,11 +11,9 @@ from dataclasses import dataclass, field, replace
 from gpu_core.config.words import RecoveryMode
 from gpu_core.devices.backend import Answer, DeviceEvent, Probe, RecoveryAction, Watching
 from gpu_core.devices.model import Fault, Gpu, Inventory
-from gpu_core.resources import what_helps
-from gpu_core.resources.ailments import Ailment, Cause, DeviceHealth, Transition
-from gpu_core.resources.ledger import Ledger, dependence
-from gpu_core.resources.verdict import Verdict, judge
-from gpu_core.resources.xids import XidPolicy
+from gpu_core.health import what_helps
+from gpu_core.health.ledger import Ailment, Cause, DeviceHealth, Ledger, Transition, dependence
+from gpu_core.health.xids import Verdict, XidPolicy, verdict
 
 Changed = tuple["HealthBook", tuple[Transition, ...]]
 
@@ -98,7 +96,7 @@ class HealthBook:
 
     def verdict(self, event: DeviceEvent) -> Verdict:
         """Return what an event means here, for the log."""
-        return judge(event, self.gpus, self.rules.xids)
+        return verdict(event, self.gpus, self.rules.xids)
 
     def after_event(self, event: DeviceEvent, now: float) -> Changed:
         """Return the book after an event of the driver."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from core.resources.nursing import FIRST, PARTED, TWO, book_of, sick, xid
+from core.health.nursing import FIRST, PARTED, TWO, book_of, sick, xid
 from gpu_core.devices.backend import DeviceEvent, EventKind
 from gpu_core.devices.model import Inventory
-from gpu_core.resources.ailments import Cause, DeviceHealth, Transition
-from gpu_core.resources.verdict import Verdict
-from gpu_core.resources.xid_catalogue import xid_advice
+from gpu_core.health.catalogue import xid_advice
+from gpu_core.health.ledger import Cause, DeviceHealth, Transition
+from gpu_core.health.xids import Verdict
 
 HELP = xid_advice(79)
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
+from core.health.nursing import book_of, xid
 from core.resources.building import mig_device, mig_gpu, node_of, whole_gpu
-from core.resources.nursing import book_of, xid
-from device_plugin.node_condition import Condition, changed_at, judge, patch
-from device_plugin.node_events import News, news
+from gpu_core.health.summary import Condition, News, changed_at, condition_of, news, patch
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 WELL = Condition(status="True", reason="GpusHealthy", message="All 2 GPUs are healthy.")
@@ -37,13 +36,16 @@ XID = "XID 79 (GPU has fallen off the bus) occurred"
 def test_the_name_of_the_condition_says_what_true_means(type_: str, well: str) -> None:
     book = book_of(NODE)
     sick, _ = book.after_event(xid(gpu="GPU-1"), 5.0)
-    assert [judge(type_, book).status, judge(type_, sick).status] == [well, {"True": "False", "False": "True"}[well]]
+    assert [condition_of(type_, book).status, condition_of(type_, sick).status] == [
+        well,
+        {"True": "False", "False": "True"}[well],
+    ]
 
 
 def test_a_sick_gpu_and_a_sick_mig_device_are_named_with_their_reasons() -> None:
     book, _ = book_of(NODE).after_event(xid(gpu="GPU-0", gi=7, ci=0), 5.0)
     book, _ = book.after_event(xid(gpu="GPU-1"), 6.0)
-    condition = judge("GPUHealthy", book)
+    condition = condition_of("GPUHealthy", book)
     mig, gpu = NODE.gpus[0].mig_devices[0], NODE.gpus[1]
     assert (condition.status, condition.reason) == ("False", "GpusUnhealthy")
     assert condition.message == (
@@ -53,14 +55,14 @@ def test_a_sick_gpu_and_a_sick_mig_device_are_named_with_their_reasons() -> None
 
 def test_many_sick_gpus_are_not_all_named() -> None:
     book, _ = book_of(node_of(*(whole_gpu(index) for index in range(16)))).after_event(xid(gpu=None), 5.0)
-    message = judge("GPUHealthy", book).message
+    message = condition_of("GPUHealthy", book).message
     assert "GPU 7 " in message
     assert "GPU 8 " not in message
     assert message.endswith("; and 8 more.")
 
 
 def test_without_gpus_nothing_is_known() -> None:
-    assert judge("GPUHealthy", book_of(node_of())) == Condition(
+    assert condition_of("GPUHealthy", book_of(node_of())) == Condition(
         status="Unknown", reason="NoGpu", message="No GPU is known on this node."
     )
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gpu
+from gpu_core.devices.known import keep_known
 from gpu_core.devices.model import NO_ANSWER, Fault, LinkLevel, PairLink, UnreadableGpu, UnreadableMig
-from gpu_core.resources.known import keep_known
 
 NEAR = PairLink(level=LinkLevel.SINGLE)
 ALL = node_of(whole_gpu(0), whole_gpu(1), whole_gpu(2))

@@ -1,6 +1,6 @@
 """What helps against what is wrong with a GPU or MIG device, in whole sentences for a person. Pure.
 
-XIDs have their own in `xid_catalogue`.
+XIDs have their own in `catalogue`.
 """
 
 from __future__ import annotations

@@ -1,20 +1,50 @@
-"""The node condition that tells whether GPUs are sick. Pure.
+"""What is wrong with which GPUs and MIG devices, as numbers, Events and the node's condition tell it. Pure.
 
-Its name decides how it reads. One that ends in `Healthy` or `Ready`, as `GPUHealthy`, is True while all GPUs are
-healthy; any other, as `GpuUnhealthy` or `GPUProblem`, is True while one of them is sick, like the conditions of
-node-problem-detector.
+The name of a condition decides how it reads. One that ends in `Healthy` or `Ready`, as `GPUHealthy`, is True while all
+GPUs are healthy; any other, as `GpuUnhealthy` or `GPUProblem`, is True while one of them is unhealthy, like the
+conditions of node-problem-detector.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from device_plugin.sickness import sick_units, unit_name
-from gpu_core.resources.health import HealthBook
+from gpu_core.health.book import HealthBook
+from gpu_core.health.ledger import Ailment, Transition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sick:
+    """One thing that is wrong with a GPU or MIG device, told from others by UUID, and by index for people."""
+
+    uuid: str
+    index: str
+    ailment: Ailment
+
+
+def sick_units(book: HealthBook) -> Iterator[Sick]:
+    """Give everything that is wrong, GPU by GPU."""
+    for gpu in book.gpus:
+        units = [(gpu.uuid, str(gpu.index)), *((mig.uuid, mig.full_index) for mig in gpu.mig_devices)]
+        for uuid, index in units:
+            for ailment in book.ledger.ailments.get(uuid, ()):
+                yield Sick(uuid=uuid, index=index, ailment=ailment)
+
+
+def unit_name(book: HealthBook, uuid: str) -> str:
+    """Return what a person calls a GPU or MIG device: its kind, its index, its product or profile, its UUID."""
+    for gpu in book.gpus:
+        if gpu.uuid == uuid:
+            return f"GPU {gpu.index} ({gpu.name or 'unknown product'}, {uuid})"
+        for mig in gpu.mig_devices:
+            if mig.uuid == uuid:
+                return f"MIG device {mig.full_index} ({mig.profile}, {uuid})"
+    return f"Device {uuid}"
+
 
 _GOOD = re.compile(r"(?<![Uu]n)(?<!UN)([Hh]ealthy|[Rr]eady)$")
 _MOST_NAMED = 8
@@ -29,7 +59,7 @@ class Condition:
     message: str
 
 
-def judge(type_: str, book: HealthBook) -> Condition:
+def condition_of(type_: str, book: HealthBook) -> Condition:
     """Return what a condition of that type says about the node's GPUs."""
     if not book.gpus:
         return Condition(status="Unknown", reason="NoGpu", message="No GPU is known on this node.")
@@ -83,3 +113,27 @@ def _listed(texts: Iterable[str]) -> str:
     texts = list(texts)
     more = len(texts) - _MOST_NAMED
     return "; ".join(texts[:_MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
+
+
+SICK = "GpuUnhealthy"
+WELL = "GpuHealthy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """An Event: whether it warns, its reason in one word, its message."""
+
+    warning: bool
+    reason: str
+    message: str
+
+
+def news(transition: Transition, book: HealthBook) -> News:
+    """Return what is told of a transition; `book` knows the device's name."""
+    name = unit_name(book, transition.uuid)
+    state = "healthy again" if transition.healthy else "unhealthy"
+    return News(
+        warning=not transition.healthy,
+        reason=WELL if transition.healthy else SICK,
+        message=f"{name} is {state}: {transition.reason}. {transition.advice}".rstrip(),
+    )

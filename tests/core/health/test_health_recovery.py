@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.resources.building import LOST, node_of, whole_gpu
-from core.resources.nursing import (
+from core.health.nursing import (
     FIRST,
     GONE,
     MUTE,
@@ -22,11 +21,12 @@ from core.resources.nursing import (
     sick,
     xid,
 )
+from core.resources.building import LOST, node_of, whole_gpu
 from gpu_core.config.words import RecoveryMode
 from gpu_core.devices.backend import Answer, Probe, RecoveryAction, Watch, Watching
-from gpu_core.resources import what_helps
-from gpu_core.resources.ailments import Cause, DeviceHealth, Transition
-from gpu_core.resources.health import ACTIONS_THAT_STOP, HealthBook
+from gpu_core.health import what_helps
+from gpu_core.health.book import ACTIONS_THAT_STOP, HealthBook
+from gpu_core.health.ledger import Cause, DeviceHealth, Transition
 
 
 def run(book: HealthBook, *probes: Probe, step: float = 10) -> list[bool]:

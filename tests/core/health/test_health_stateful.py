@@ -20,10 +20,10 @@ from gpu_core.config.health import Health
 from gpu_core.config.words import RecoveryMode, XidDefaults
 from gpu_core.devices.backend import DeviceEvent, EventKind, Probe, RecoveryAction, Watch, Watching
 from gpu_core.devices.model import Fault, Gpu, Inventory
+from gpu_core.health.book import HealthBook, HealthRules
+from gpu_core.health.xids import xid_policy
 from gpu_core.resources.device_map import build_resources
-from gpu_core.resources.health import HealthBook, HealthRules
 from gpu_core.resources.model import Device
-from gpu_core.resources.xids import xid_policy
 
 QUIET = 4
 HISTORIES = int(os.environ.get("HEALTH_HISTORIES", "150"))
@@ -282,7 +282,7 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def whatever_is_unhealthy_comes_with_what_helps(self) -> None:
-        states = [self.book.state(device) for device in self.devices]
+        states = [self.book.state(device.uuid) for device in self.devices]
         assert [bool(state.advice) for state in states] == [not state.healthy for state in states]
 
 

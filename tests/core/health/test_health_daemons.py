@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.resources.nursing import OFF, TWO, WELL, book_of, rules, sick, xid
-from gpu_core.resources import what_helps
-from gpu_core.resources.ailments import Cause, Transition
+from core.health.nursing import OFF, TWO, WELL, book_of, rules, sick, xid
+from gpu_core.health import what_helps
+from gpu_core.health.ledger import Cause, Transition
 
 REASON = "its MPS control daemon cannot be used: it does not answer"
 

@@ -9,10 +9,10 @@ from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gp
 from gpu_core.config.words import RecoveryMode
 from gpu_core.devices.backend import DeviceEvent, EventKind, Probe, RecoveryAction, Watch, Watching
 from gpu_core.devices.model import Inventory
+from gpu_core.health.book import HealthBook, HealthRules
+from gpu_core.health.xids import XidPolicy
 from gpu_core.resources.device_map import build_resources
-from gpu_core.resources.health import HealthBook, HealthRules
 from gpu_core.resources.model import Device
-from gpu_core.resources.xids import XidPolicy
 
 WATCHED = Watching(gpu=Watch.WATCHED)
 WELL = Probe(fault=None, recovery=RecoveryAction.NONE)

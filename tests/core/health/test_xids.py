@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from gpu_core.config.health import Health
 from gpu_core.config.words import XidDefaults
-from gpu_core.resources.xid_catalogue import XIDS, xid_advice, xid_text
-from gpu_core.resources.xid_reference import xids_page
-from gpu_core.resources.xids import IGNORED_BY_CATALOGUE, IGNORED_BY_ORIGINAL, XidPolicy, policy_text, xid_policy
+from gpu_core.health.catalogue import XIDS, xid_advice, xid_text
+from gpu_core.health.reference import xids_page
+from gpu_core.health.xids import IGNORED_BY_CATALOGUE, IGNORED_BY_ORIGINAL, XidPolicy, policy_text, xid_policy
 
 CATALOGUE = {"xid_policy": XidDefaults.CATALOGUE}
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "xids.md"

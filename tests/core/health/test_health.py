@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
+from core.health.nursing import FIRST, GONE, OFF, PARTED, TWO, WATCHED, WELL, book_of, rules, sick, watch_all, xid
 from core.resources.asking import config_of
 from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gpu
-from core.resources.nursing import FIRST, GONE, OFF, PARTED, TWO, WATCHED, WELL, book_of, rules, sick, watch_all, xid
 from gpu_core.devices.backend import Answer, Watch, Watching
 from gpu_core.devices.model import Fault, Platform
-from gpu_core.resources import what_helps
-from gpu_core.resources.ailments import Ailment, Cause, DeviceHealth, Transition
+from gpu_core.health import what_helps
+from gpu_core.health.book import Changed, HealthBook
+from gpu_core.health.catalogue import xid_advice
+from gpu_core.health.ledger import Ailment, Cause, DeviceHealth, Transition
 from gpu_core.resources.device_map import build_resources
-from gpu_core.resources.health import Changed, HealthBook
-from gpu_core.resources.xid_catalogue import xid_advice
 
 NOT_FOUND = Watching(gpu=Watch.WATCHED, mig={"MIG-0-1": LOST})
 NOT_READ = node_of(

@@ -1,7 +1,7 @@
 """XIDs, the driver's error numbers: what each means, and what NVIDIA's catalogue of them says to do.
 
 The facts are those of NVIDIA's XID catalogue for Ampere and newer GPUs, as of October 2025; numbers that it does not
-use any more are known by name only. docs/reference/xids.md is the same for people, made by `xid_reference`.
+use any more are known by name only. docs/reference/xids.md is the same for people, made by `reference`.
 """
 
 from __future__ import annotations

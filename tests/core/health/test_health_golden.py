@@ -12,10 +12,10 @@ from gpu_core.config.health import Health
 from gpu_core.config.words import RecoveryMode
 from gpu_core.devices.backend import DeviceEvent, EventKind, Probe, Watch, Watching
 from gpu_core.devices.model import Fault, Inventory
+from gpu_core.health.book import HealthBook, HealthRules
+from gpu_core.health.xids import xid_policy
 from gpu_core.resources.device_map import build_resources
-from gpu_core.resources.health import HealthBook, HealthRules
 from gpu_core.resources.model import Device, Resource
-from gpu_core.resources.xids import xid_policy
 
 CASES = golden("health.json")
 PROBE_INTERVAL, QUIET = 1, 5
