@@ -66,6 +66,15 @@ def test_a_running_plugin_is_watched_over_http(kubelet: Kubelet) -> None:
         get(port, "/healthz")
 
 
+def test_a_running_plugin_is_found_by_its_name_alone(kubelet: Kubelet) -> None:
+    """As the original's config manager looks for it: by the first word of the command line, and nothing else."""
+    with process(kubelet, "--metrics-address=127.0.0.1:0") as plugin:
+        port_of(plugin)
+        words = Path(f"/proc/{plugin.pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+
+        assert words[:2] == [b"nvidia-device-plugin", f"--kubelet-socket={kubelet.socket}".encode()]
+
+
 def test_a_sick_gpu_is_told_to_the_cluster(kubelet: Kubelet, tmp_path: Path) -> None:
     events = tmp_path / "events"
     events.touch()

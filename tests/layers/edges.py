@@ -68,6 +68,7 @@ EDGES = frozenset(
         "gpu_core.runtime.published",
         "gpu_core.runtime.held_signals",
         "gpu_core.runtime.signals",
+        "gpu_core.runtime.title",
         # access to the Kubernetes API
         "gpu_cluster.access",
         "gpu_cluster.cluster",
@@ -155,6 +156,7 @@ BARE_READERS = frozenset(
         "gpu_core.devices.gpu_names",
         "gpu_core.devices.simulated.files",
         "gpu_core.runtime.process_facts",
+        "gpu_core.runtime.title",
         "mps_control_daemon.mount_shm",
         "mps_control_daemon.processes",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ from device_plugin.node_reports import reporting
 from device_plugin.operating import operation
 from device_plugin.plugin_api.plugins import KubeletPlaces
 from gpu_core.config.load import Loaded
+from gpu_core.config.programs import DEVICE_PLUGIN
 from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.errors import KubeletError
@@ -29,6 +31,7 @@ from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
 from gpu_core.runtime.supervise import EventQueue, supervise
+from gpu_core.runtime.title import show_own_name
 
 _SETTLE = 0.02
 """Seconds in which the changes of a kubelet that starts are taken together."""
@@ -38,6 +41,7 @@ def run(loaded: Loaded[PluginSettings]) -> int:
     """Serve until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
     settings = loaded.settings
     configure_by(settings)
+    show_own_name(DEVICE_PLUGIN.commands, sys.argv)
     threads = DriverThreads()
     events, counters, pulse = EventQueue(stopping=threads.abandon), Counters(), Pulse(time.monotonic)
     places = Places(kubelet=kubelet_places(settings), mps=MpsRoot(settings.mps_root_ctr))

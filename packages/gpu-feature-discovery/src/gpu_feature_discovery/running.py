@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
 from gpu_core.config.load import Loaded
+from gpu_core.config.programs import GPU_FEATURE_DISCOVERY
 from gpu_core.config.settings import GfdSettings
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.runtime.config_in_use import config_changes_to
@@ -16,6 +18,7 @@ from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
 from gpu_core.runtime.supervise import EventQueue, supervise
+from gpu_core.runtime.title import show_own_name
 from gpu_feature_discovery.daemon import Daemon
 from gpu_feature_discovery.operating import operation
 
@@ -24,6 +27,7 @@ def run_daemon(loaded: Loaded[GfdSettings]) -> int:
     """Run until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
     settings = loaded.settings
     configure_by(settings)
+    show_own_name(GPU_FEATURE_DISCOVERY.commands, sys.argv)
     threads = DriverThreads()
     events, counters, pulse = EventQueue(stopping=threads.abandon), Counters(), Pulse(time.monotonic)
     # Signals first: what follows takes its time, and logs.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 from gpu_core.config.dump import config_text
 from gpu_core.config.load import Loaded
+from gpu_core.config.programs import MPS_CONTROL_DAEMON
 from gpu_core.config.settings import MpsSettings
 from gpu_core.devices.driver_threads import DriverThreads, by_function
 from gpu_core.hardware.source import node_source
@@ -20,6 +22,7 @@ from gpu_core.runtime.outlet import nobody_waits_for
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
 from gpu_core.runtime.supervise import EventQueue, supervise
+from gpu_core.runtime.title import show_own_name
 from mps_control_daemon.app import App, running
 from mps_control_daemon.interruption import Interruption
 from mps_control_daemon.machine import Machine, running_commands
@@ -32,6 +35,7 @@ def run(loaded: Loaded[MpsSettings]) -> int:
     """Run MPS until a signal ends it. Raises SuiteError for what cannot be repaired by waiting."""
     settings = loaded.settings
     configure_by(settings)
+    show_own_name(MPS_CONTROL_DAEMON.commands, sys.argv)
     interruption, threads = Interruption(), DriverThreads()
 
     def stopping() -> None:
