@@ -109,6 +109,7 @@ class Bench:
         self.output = ""
         # A busy machine must not be taken for a daemon that hangs.
         self.grace = PATIENT
+        self.proc = Path("/proc")
         # Which commands are known to hang: only for these it would be a pity to wait long.
         self.hangs: Callable[[Command], bool] = lambda _: False
         self.interruption = Interruption()
@@ -131,7 +132,11 @@ class Bench:
         )
         self.interruption, self.threads = Interruption(), DriverThreads(deadline=LONG)
         machine = Machine(
-            run=self._running(), interruption=self.interruption, grace=self.grace, sys=self.directory / "no-sys"
+            run=self._running(),
+            interruption=self.interruption,
+            grace=self.grace,
+            sys=self.directory / "no-sys",
+            proc=self.proc,
         )
         return App(
             loaded,

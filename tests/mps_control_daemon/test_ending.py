@@ -6,11 +6,12 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fakes.mps_bench import HASTY, IDLE, PLAN, RELOAD, Bench, eventually, kill, program, two_resources
+from fakes.mps_bench import HANGING, HASTY, IDLE, PLAN, RELOAD, Bench, eventually, kill, program, two_resources
 from fakes.mps_tools import MpsTools, is_running
 from fakes.patience import PATIENCE
 from gpu_core.mps.marks import read
@@ -66,6 +67,29 @@ def test_daemons_that_do_not_quit_are_killed_together(bench: Bench, tools: MpsTo
     app.act(IDLE)
     app.stop()
     assert not any(map(is_running, tools.pids))
+
+
+def test_a_daemon_that_not_even_sigkill_ends_is_named_and_left(bench: Bench, tools: MpsTools, tmp_path: Path) -> None:
+    """What hangs in the kernel, as in a driver, ends when that lets go of it; until then /proc shows it asleep."""
+    bench.proc = tmp_path / "proc"
+    bench.proc.mkdir()
+    bench.grace = replace(HASTY, give_up=3 * HANGING)
+    app = bench.start()
+    app.act(IDLE)
+    (pid,) = tools.pids
+    process = bench.proc / str(pid)
+    process.mkdir()
+    for name in ("cmdline", "environ"):
+        (process / name).write_bytes(Path(f"/proc/{pid}/{name}").read_bytes())
+    (process / "stat").write_text(f"{pid} (nvidia-cuda-mps) D 1\n")
+    tools.control("deaf")
+    app.stop()
+    (error,) = bench.logged(level="error")
+    assert (error["event"], error["reason"]) == (
+        "The MPS control daemon was not stopped",
+        f"MPS processes of {GPU} do not end: {pid}. Look at them on the node.",
+    )
+    assert (bench.ready, set(tools.compute_modes.values())) == (None, {"DEFAULT"})
 
 
 def test_a_gpu_that_hangs_keeps_no_other_from_its_compute_mode(bench: Bench, tools: MpsTools) -> None:

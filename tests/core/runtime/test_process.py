@@ -2,9 +2,11 @@
 
 import os
 import signal
+import subprocess
+import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,39 @@ def test_a_program_that_nobody_waits_for_any_more_is_killed() -> None:
     threading.Timer(0.05, given_up.set).start()
     with pytest.raises(ProcessError, match="sleep was killed, as nobody waits for its end any more"):
         run(["sleep", "60"], timeout=PATIENCE, given_up=given_up.is_set)
+
+
+@pytest.fixture
+def unkillable(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Let SIGKILL do nothing, as to what hangs in the kernel; yields the file for the process's own number."""
+    with tempfile.TemporaryDirectory() as directory, monkeypatch.context() as patched:
+        file = Path(directory) / "pid"
+        patched.setattr(os, "killpg", lambda *_: None)
+        patched.setattr(subprocess.Popen, "kill", lambda _: None)
+        yield file
+        os.kill(int(file.read_text()), signal.SIGKILL)
+
+
+def hanging(file: Path) -> list[str]:
+    return ["sh", "-c", f"echo $$ > {file}; exec sleep 1000"]
+
+
+def test_a_program_that_cannot_be_killed_is_named_and_left(unkillable: Path) -> None:
+    with pytest.raises(ProcessError) as raised:
+        run(hanging(unkillable), timeout=1)
+    pid = unkillable.read_text().strip()
+    assert str(raised.value) == f"sh did not end within 1 s and cannot be killed: process {pid} hangs in the kernel."
+    assert " S " in Path(f"/proc/{pid}/stat").read_text()
+
+
+def test_nobody_waits_for_the_end_of_a_program_that_cannot_be_killed(unkillable: Path) -> None:
+    with pytest.raises(ProcessError) as raised:
+        run(hanging(unkillable), timeout=PATIENCE, given_up=unkillable.exists)
+    wait_until(lambda: unkillable.read_text() != "")
+    pid = unkillable.read_text().strip()
+    assert str(raised.value) == (
+        f"sh cannot be killed: process {pid} hangs in the kernel, as nobody waits for its end any more."
+    )
 
 
 def test_a_program_that_ends_in_time_is_not_given_up() -> None:
