@@ -41,7 +41,9 @@ def test_the_values_file_of_a_release_works(rendered: Render, file: Path, enable
 
 def test_labels_find_their_node_after_an_upgrade_of_each_release(rendered: Render) -> None:
     """The original's NFD is gone by then: gpu-feature-discovery must run on nodes that nobody has labelled."""
-    for file in sorted(RELEASES.glob("0.*.yaml")):
+    files = sorted(RELEASES.glob("0.*.yaml"))
+    assert files
+    for file in files:
         pod = "DaemonSet/r-nvidia-device-plugin-gfd: pod"
         rendering = rendered(merged(values_of(file), {"gfd": {"enabled": True}}))
         container = f"{pod}.containers[gpu-feature-discovery-ctr]"

@@ -68,6 +68,10 @@ class MpsTools:
         """The processes of all daemons, and of their servers, in the order of their start."""
         return [entry["daemon"] for entry in self.journal if "daemon" in entry]
 
+    def have_ended(self) -> bool:
+        """Whether daemons were started and none of them runs any more, nor a server of theirs."""
+        return bool(self.pids) and not any(map(is_running, self.pids))
+
     def lines(self, resource: str = "") -> list[str]:
         """Return what daemons were told, except questions for their health; of one resource where one is named."""
         told = [entry for entry in self.journal if "line" in entry and f"/{resource}" in entry["pipe"]]

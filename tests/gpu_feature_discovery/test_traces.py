@@ -63,10 +63,14 @@ def test_what_is_no_change_leaves_none(node: Path, change: Callable[[Path], obje
     assert traces(node) == before
 
 
-def test_a_machine_without_a_driver_has_a_trace_too(tmp_path: Path) -> None:
-    assert traces(tmp_path) == traces(tmp_path)
+def test_a_machine_without_a_driver_has_a_trace_too_which_a_driver_changes(tmp_path: Path) -> None:
+    before = traces(tmp_path)
+    assert traces(tmp_path) == before
+    write(tmp_path, "proc/driver/nvidia/version", "550.90.07")
+    assert traces(tmp_path) != before
 
 
 def test_a_named_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
+    missing = traces(tmp_path, [tmp_path / "machine"])
     os.mkfifo(tmp_path / "machine")
-    assert traces(tmp_path, [tmp_path / "machine"])
+    assert traces(tmp_path, [tmp_path / "machine"]) == missing

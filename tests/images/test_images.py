@@ -13,7 +13,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = ROOT / "packages/Dockerfile"
-SHIPPED = ("core", "cluster", "device-plugin", "gpu-feature-discovery", "config-manager", "mps-control-daemon")
+PROGRAMS = ("device-plugin", "gpu-feature-discovery", "config-manager", "mps-control-daemon")
+SHIPPED = ("core", "cluster", "kubelet", *PROGRAMS)
 
 
 def project(package: str) -> dict[str, str]:
@@ -32,7 +33,7 @@ def test_hadolint_finds_nothing() -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-@pytest.mark.parametrize("package", SHIPPED[2:])
+@pytest.mark.parametrize("package", PROGRAMS)
 def test_every_program_has_an_image_that_starts_it_by_name(package: str) -> None:
     names = project(package)
     stage = DOCKERFILE.read_text().partition(f"FROM common AS {names['name']}\n")[2].partition("\nFROM ")[0]
@@ -61,6 +62,7 @@ def test_no_shipped_program_imports_what_images_leave_out() -> None:
     sources = [path for package in SHIPPED for path in (ROOT / "packages" / package / "src").rglob("*.py")]
 
     assert {"rich", "kubernetes.client.models"} <= left_out
+    assert {path.parts[len(ROOT.parts) + 1] for path in sources} == set(SHIPPED)
     assert [
         f"{path.relative_to(ROOT)} imports {name}"
         for path in sources

@@ -19,6 +19,7 @@ PRIVATE = re.compile(rb"(?<![\w.~}/-])/(?:home/(?!user\b)[a-z]|Users/[A-Za-z]|ro
 
 def test_no_file_is_longer_than_one_idea() -> None:
     lengths = {str(path): len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in WRITTEN}
+    assert lengths
     assert {path: length for path, length in lengths.items() if length > LONGEST} == {}
 
 

@@ -130,7 +130,7 @@ def test_a_reload_restarts_only_the_resources_concerned(bench: Bench, tools: Mps
     ]
     assert bench.ready not in (None, ready)
     app.stop()
-    assert not any(map(is_running, tools.pids))
+    assert tools.have_ended()
 
 
 @pytest.mark.parametrize("config", ["version: v1\n", sharing(replicas=1)], ids=["no sharing", "one replica"])

@@ -66,7 +66,7 @@ def test_daemons_that_do_not_quit_are_killed_together(bench: Bench, tools: MpsTo
     app = bench.start()
     app.act(IDLE)
     app.stop()
-    assert not any(map(is_running, tools.pids))
+    assert tools.have_ended()
 
 
 def test_a_daemon_that_not_even_sigkill_ends_is_named_and_left(bench: Bench, tools: MpsTools, tmp_path: Path) -> None:
@@ -140,6 +140,7 @@ def test_the_end_does_not_wait_for_a_start_that_hangs(
     start.join()
     bench.hangs = lambda _: True
     app.stop()
+    # There is none yet where something before the start hangs.
     assert not any(map(is_running, tools.pids))
     # It was no failure that anything would have to be done about.
     assert bench.logged(level="error") == []
@@ -176,7 +177,7 @@ def test_the_end_does_not_wait_for_a_daemon_that_is_being_replaced(bench: Bench,
     assert len(tools.starts) == 2
     tools.control("healthy")
     app.stop()
-    assert not any(map(is_running, tools.pids))
+    assert tools.have_ended()
     assert set(tools.compute_modes.values()) == {"DEFAULT"}
 
 
@@ -210,7 +211,7 @@ def test_a_program_that_is_told_to_end_while_everything_hangs_ends(bench: Bench,
         process.send_signal(signal.SIGTERM)
         # Promised are 20 s, on a machine that has nothing else to do.
         assert process.wait(PATIENCE) == 0
-    assert not any(map(is_running, tools.pids))
+    assert tools.have_ended()
     assert bench.ready is None
     assert sorted(tools.hanging) == ["GPU-0", "GPU-1"]
 
@@ -234,7 +235,7 @@ def test_pipes_in_the_place_of_files_are_not_waited_for(bench: Bench, tools: Mps
     # The daemon itself would wait for a reader.
     Path(log).unlink()
     app.stop()
-    assert not any(map(is_running, tools.pids))
+    assert tools.have_ended()
 
 
 def test_a_mark_without_end_is_not_read_to_it(bench: Bench, tools: MpsTools) -> None:

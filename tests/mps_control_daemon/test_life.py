@@ -9,7 +9,7 @@ import pytest
 
 import gpu_core.devices
 from fakes.mps_bench import IDLE, LIMITS, PLAN, Bench, sharing
-from fakes.mps_tools import MpsTools, is_running
+from fakes.mps_tools import MpsTools
 from gpu_core.errors import MpsError, SuiteError
 from gpu_core.mps import digest
 from gpu_core.mps.marks import read
@@ -68,7 +68,7 @@ def test_a_stop_leaves_nothing_behind_but_the_directories(bench: Bench, tools: M
     app.act(Actions(stop=("SIGTERM",)))
     app.stop()
     assert tools.lines()[-1] == "quit"
-    assert not any(map(is_running, tools.pids))
+    assert tools.have_ended()
     assert tools.compute_modes == {"GPU-0": "PROHIBITED", "GPU-1": "DEFAULT"}
     assert [path for path in bench.directory.rglob("*") if not path.is_dir()] == []
     assert bench.count(UP) == 0.0

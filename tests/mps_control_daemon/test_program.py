@@ -51,7 +51,7 @@ def test_a_crash_a_changed_file_and_the_end(bench: Bench, tools: MpsTools) -> No
         eventually(lambda: len(tools.pids) == 3 and bench.ready == ready)
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0
-    assert not any(map(is_running, tools.pids))
+    assert tools.have_ended()
     assert not is_ready(bench)
     output = bench.config_file.with_name("output").read_text()
     assert [line.partition("] ")[2].partition(" ")[0] for line in output.splitlines()].count("Exit") == 2

@@ -86,14 +86,23 @@ def test_every_example_of_help_is_a_line_that_can_be_typed(command: str, tmp_pat
     assert {line: mistake(line) for line in lines if mistake(line) is not None} == {}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_line_of_the_documentation_is_one_too(page: Path) -> None:
+def shown_lines(page: Path) -> list[str]:
+    """Return the lines of a page that start one of the programs."""
     blocks = re.findall(r"^ *```(?:sh|console)\n(.*?)^ *```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     joined = [re.sub(r"\\\n\s*", "", block) for block in blocks]
     lines = [line.strip() for block in joined for line in block.splitlines()]
     shown = [line.removeprefix("$ ").removeprefix(".venv/bin/") for line in lines]
-    ours = [line for line in shown if line.split(" ")[0] in COMMANDS]
-    assert {line: mistake(line) for line in ours if mistake(line) is not None} == {}
+    return [line for line in shown if line.split(" ")[0] in COMMANDS]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_line_of_the_documentation_is_one_too(page: Path) -> None:
+    assert {line: mistake(line) for line in shown_lines(page) if mistake(line) is not None} == {}
+
+
+def test_the_documentation_shows_each_program_at_work() -> None:
+    shown = {line.split(" ")[0] for page in PAGES for line in shown_lines(page)}
+    assert {COMMANDS[name].name for name in shown} == {program.name for program in COMMANDS.values()}
 
 
 def mistake(line: str) -> str | None:

@@ -38,6 +38,7 @@ def test_help_names_every_option_with_its_variables(program: Any, capsys: pytest
         assert {f"--{name}" if len(name) > 1 else f"-{name}" for name in option.names} <= words
         assert set(option.variables) <= words | {word.rstrip(":") for word in words}
         assert str(option.group) + ":" in text or not option.name
+    assert program.examples
     for _, line in program.examples:
         assert f"    {line}\n" in text
     assert "check-config" in text

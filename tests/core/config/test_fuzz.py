@@ -60,7 +60,8 @@ def judge(data: bytes) -> None:
             config = build_config(layer)
             assert config.version == "v1"
             judge_config(config, layer, program)
-            assert json.dumps(document(layer, program))
+            effective = document(layer, program)
+            assert json.loads(json.dumps(effective)) == effective
         report = check(parsed, program, CommandLine(), {})
         assert as_text(report, "config.yaml").endswith("valid.\n")
         assert json.loads(as_json(report, "config.yaml"))["valid"] is report.usable

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from gpu_core.config.keys import key
 from gpu_core.config.model import Resources
-from gpu_core.config.options import Group, for_key
+from gpu_core.config.options import Group, Program, for_key
 from gpu_core.config.programs import PROGRAMS
 from gpu_core.config.shape import Leaf, Section, at, members_of, shape
 from gpu_core.config.sharing import Sharing
@@ -58,15 +59,13 @@ def test_every_key_is_documented_in_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-def test_flags_and_variables_of_a_program_are_distinct(program: object) -> None:
-    assert program in PROGRAMS
-    options = next(known for known in PROGRAMS if known is program).options
-    names = [name for option in options for name in option.names]
-    variables = [variable for option in options for variable in option.variables]
+def test_flags_and_variables_of_a_program_are_distinct(program: Program[Any]) -> None:
+    names = [name for option in program.options for name in option.names]
+    variables = [variable for option in program.options for variable in option.variables]
 
     assert len(names) == len(set(names))
     assert len(variables) == len(set(variables))
-    assert all(option.doc.endswith(".") for option in options)
+    assert all(option.doc.endswith(".") for option in program.options)
 
 
 def test_cdi_strategies_know_that_they_are() -> None:

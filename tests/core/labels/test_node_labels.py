@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,8 @@ from core.labels.building import FACTS, config, gpu, mig_gpu, node, shares, t4
 from gpu_core.config.model import Config, Flags, GfdFlags
 from gpu_core.devices.model import Fault, Gpu, PciFacts, Platform
 from gpu_core.labels import capabilities, machine, mode, timestamp, versions
+
+LEGAL = re.compile(r"(([A-Za-z0-9][A-Za-z0-9_.-]*)?[A-Za-z0-9])?")
 
 
 def test_the_timestamp_is_that_of_the_configuration() -> None:
@@ -42,6 +45,7 @@ def test_machine(text: str, expected: str) -> None:
 def test_any_machine_file_gives_one_label(text: str) -> None:
     values = machine.label(node(gpu(), facts=replace(FACTS, machine_type=text))).values
     assert len(values["nvidia.com/gpu.machine"]) <= 63
+    assert LEGAL.fullmatch(values["nvidia.com/gpu.machine"])
 
 
 @pytest.mark.parametrize(
@@ -92,7 +96,7 @@ def test_an_unusable_driver_version_is_a_failure(version: str | None, failure: s
 def test_any_driver_version_gives_legal_labels_or_a_failure(version: str) -> None:
     labels = versions.driver(node(gpu(), driver_version=version))
     assert bool(labels.values) != bool(labels.failures)
-    assert all(len(value) <= 63 for value in labels.values.values())
+    assert [value for value in labels.values.values() if len(value) > 63 or not LEGAL.fullmatch(value)] == []
 
 
 def test_cuda_version() -> None:

@@ -105,15 +105,20 @@ def test_without_a_config_file_nothing_is_watched_and_nothing_said(log: io.Strin
 def test_directories_that_cannot_be_told_hold_up_neither_start_nor_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpu_core.runtime.file_watch.LONGEST_START", 0.05)
     monkeypatch.setattr("gpu_core.runtime.file_watch.LONGEST_STOP", 0.05)
-    release = threading.Event()
+    asked, release, answered = threading.Event(), threading.Event(), threading.Event()
 
     def silent_server() -> list[Path]:
-        release.wait(PATIENCE)
+        asked.set()
+        # Longer than a test may take, so that whoever waits for it does not pass.
+        release.wait(600)
+        answered.set()
         return []
 
     watch = DirectoriesWatch(silent_server, list)
     watch.start()
+    assert asked.wait(PATIENCE)
     watch.stop()
+    assert not answered.is_set()
     release.set()
 
 

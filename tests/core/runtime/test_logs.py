@@ -97,6 +97,7 @@ def test_no_line_shows_how_python_writes_a_value(*, as_json: bool) -> None:
     log = get_logger(platform=Platform.NVML, words=(MigStrategy.MIXED,), path=Path("/x"))
     log.info("Odd", why=OSError("no"), more=odd, every=[odd])
     text = out.getvalue()
+    assert [word for word in ("Odd", "nvml", "mixed", "single", "/dev", "/x", "no") if word not in text] == []
     assert [sign for sign in ("<", ">", "Strategy", "Path", "Error", "Level") if sign in text] == []
 
 
