@@ -70,6 +70,18 @@ def with_notes(directory: Path) -> Path:
             id="unless there is an NFD",
         ),
         pytest.param(
+            {"resources": {"limits": {"memory": "64Mi"}}, "gfd": {"resources": {"limits": {"memory": "100M"}}}},
+            ["WARNING: resources.limits.memory (64Mi), gfd.resources.limits.memory (100M) is less than"],
+            [],
+            id="limits that would kill the programs",
+        ),
+        pytest.param(
+            {"resources": {"limits": {"memory": "128Mi", "cpu": 1}}, "gfd": {"resources": {"limits": {"cpu": 1}}}},
+            [],
+            ["WARNING"],
+            id="limits that do not",
+        ),
+        pytest.param(
             {"nfd": {"enabled": True, "worker": {"config": {}}, "gc": {"enable": True}}},
             ["NOTE: these values have no effect here and can go: nfd.gc."],
             [],

@@ -38,3 +38,18 @@ of NFD where it is not packaged. Each kind of word that is no longer obeyed is i
 {{- end -}}
 {{- join ", " $found -}}
 {{- end -}}
+
+{{/* The values with memory limits below what these programs need, joined by commas. */}}
+{{- define "gpusuite.tooLittleMemory" -}}
+{{- $found := list -}}
+{{- range $path := list "resources" "devicePlugin.resources" "gfd.resources" "mps.resources" "configManager.resources" -}}
+{{- $value := $.Values -}}
+{{- range splitList "." $path }}{{ $value = get $value . }}{{ end -}}
+{{- $limit := toString (dig "limits" "memory" "" ($value | default dict)) -}}
+{{- $unit := get (dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824) (regexFind "[A-Za-z]+$" $limit) -}}
+{{- if and $unit (regexMatch "^[0-9.]+" $limit) (lt (mulf (regexFind "^[0-9.]+" $limit | float64) $unit) 125829120.0) -}}
+{{- $found = append $found (printf "%s.limits.memory (%s)" $path $limit) -}}
+{{- end -}}
+{{- end -}}
+{{- join ", " $found -}}
+{{- end -}}
