@@ -7,8 +7,8 @@ import time
 import pytest
 
 from device_plugin.metrics import EVENTS, UNREAD_GPUS
-from device_plugin.operating import operation
-from device_plugin.standing import checks
+from device_plugin.serve import endpoints
+from device_plugin.status.standing import checks
 from fakes.patience import PATIENCE
 from fakes.running_plugin import RunningPlugin, run_plugin, topology
 from gpu_core.runtime.metrics import STUCK_CALLS, Metric
@@ -39,7 +39,7 @@ def gpus_check(plugin: RunningPlugin) -> str:
 
 
 def scraped(plugin: RunningPlugin, metric: Metric, **labels: str) -> float:
-    offered = operation(lambda: plugin.app, "node", plugin.counters, Pulse(lambda: 0.0))
+    offered = endpoints(lambda: plugin.app, "node", plugin.counters, Pulse(lambda: 0.0))
     offered.collect()
     return plugin.number(metric, **labels)
 

@@ -13,7 +13,7 @@ import pytest
 from device_plugin.metrics import REGISTERED, REGISTRATION_FAILURES, REGISTRATIONS
 from device_plugin.plugin_api.messages import ONLOOKER
 from device_plugin.plugin_api.phases import Pace
-from device_plugin.running_plugin import over_sockets
+from device_plugin.status.running import over_sockets
 from fakes.plugin_answers import golden, options, status
 from fakes.running_plugin import run_plugin
 from gpu_core.errors import KubeletError

@@ -9,16 +9,16 @@ from contextlib import contextmanager
 
 import pytest
 
-from core.page.reading import Reader
 from device_plugin.metrics import DEVICES, EVENTS
-from device_plugin.operating import operation
+from device_plugin.serve import endpoints
 from fakes.http_client import Reply, get, get_json, scrape
+from fakes.page_reading import Reader
 from fakes.patience import PATIENCE
 from fakes.running_plugin import RunningPlugin, run_plugin, topology
 from gpu_core.devices.simulated.files import load_node
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.operation import operated
 from gpu_core.runtime.probes import Pulse
+from gpu_core.web.endpoints import answering
 from gpu_demo.kubelet import Behaviour, Kubelet, Listed, Registers
 
 GPU = "nvidia.com/gpu"
@@ -28,8 +28,8 @@ QUICK = "health: {probeInterval: 100ms, recoveryQuietTime: 0s}\n"
 
 @contextmanager
 def watched(plugin: RunningPlugin) -> Iterator[int]:
-    watch = operation(lambda: plugin.app, "node-a", plugin.counters, Pulse(time.monotonic))
-    with operated("127.0.0.1:0", watch) as port:
+    watch = endpoints(lambda: plugin.app, "node-a", plugin.counters, Pulse(time.monotonic))
+    with answering("127.0.0.1:0", watch) as port:
         assert port is not None
         yield port
 
@@ -176,8 +176,8 @@ def test_allocations_and_their_latency_are_counted(kubelet: Kubelet) -> None:
 
 
 def test_before_there_is_anything_to_show_the_start_is_shown() -> None:
-    watch = operation(lambda: None, "node-a", Counters(), Pulse(time.monotonic))
-    with operated("127.0.0.1:0", watch) as port:
+    watch = endpoints(lambda: None, "node-a", Counters(), Pulse(time.monotonic))
+    with answering("127.0.0.1:0", watch) as port:
         reply, page, document = get(port, "/readyz"), get(port, "/"), get_json(port)
     assert (reply.status, reply.body) == (503, "[-] start: the node's GPUs are being read for the first time\n")
     assert "NVIDIA Device Plugin on node-a" in page.body

@@ -13,14 +13,14 @@ from fakes.api_server import ApiServer
 from fakes.gfd_bench import Bench
 from fakes.http_client import get, get_json, scrape
 from fakes.kubeconfig import write_kubeconfig
-from gpu_core.runtime.operation import operated
 from gpu_core.runtime.probes import Pulse
-from gpu_feature_discovery.operating import operation
+from gpu_core.web.endpoints import answering
+from gpu_feature_discovery.operating import endpoints
 
 
 @contextmanager
 def watched(bench: Bench) -> Iterator[int]:
-    with operated("127.0.0.1:0", operation(bench.daemon, tuple, bench.counters, Pulse(time.monotonic))) as port:
+    with answering("127.0.0.1:0", endpoints(bench.daemon, tuple, bench.counters, Pulse(time.monotonic))) as port:
         assert port is not None
         yield port
 

@@ -14,10 +14,10 @@ from fakes.http_client import get, get_json, scrape
 from fakes.mps_bench import IDLE, RELOAD, Bench, kill, sharing
 from fakes.mps_tools import MpsTools
 from gpu_core.devices.driver_threads import DriverThreads
-from gpu_core.runtime.operation import operated
 from gpu_core.runtime.probes import Pulse
+from gpu_core.web.endpoints import answering
 from mps_control_daemon.app import App
-from mps_control_daemon.serve import operation
+from mps_control_daemon.serve import endpoints
 
 GPU = "nvidia.com/gpu"
 RUNS = f"[+] {GPU}: it runs for 2 GPUs, with up to 4 clients each\n"
@@ -30,7 +30,7 @@ def bench(tmp_path: Path, tools: MpsTools) -> Bench:
 
 @contextmanager
 def watched(bench: Bench, app: App) -> Iterator[int]:
-    with operated("127.0.0.1:0", operation(app, bench.counters, Pulse(time.monotonic), DriverThreads())) as port:
+    with answering("127.0.0.1:0", endpoints(app, bench.counters, Pulse(time.monotonic), DriverThreads())) as port:
         assert port is not None
         yield port
 

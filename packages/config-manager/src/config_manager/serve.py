@@ -24,15 +24,15 @@ from gpu_cluster.node_events import NodeEvents
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import ConfigManagerSettings
 from gpu_core.errors import UsageError
-from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime import logs
 from gpu_core.runtime.build import version
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.file_watch import DirectoriesWatch, directories_to
-from gpu_core.runtime.operation import Operation, operated
 from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
+from gpu_core.web.endpoints import Endpoints, answering
+from gpu_core.web.program import ProgramView, program_document, program_page
 
 PATIENCE = 30.0
 """How many seconds a process to signal is looked for."""
@@ -135,7 +135,7 @@ class ConfigManager:
             once=settings.oneshot,
         )
         clear_up((task.link.parent,), self._log.info)
-        with operated(settings.metrics_address, self._operation(reporter, pulse)) as self.http_port:
+        with answering(settings.metrics_address, self._endpoints(reporter, pulse)) as self.http_port:
             files.start()
             thread.start()
             try:
@@ -147,11 +147,11 @@ class ConfigManager:
                     poster.close()
                 cluster.close()
 
-    def _operation(self, reporter: Reporter, pulse: Pulse) -> Operation:
+    def _endpoints(self, reporter: Reporter, pulse: Pulse) -> Endpoints:
         def shown() -> ProgramView:
             return view(reporter.standing, node=self._settings.node_name, version=version(), now=time.time())
 
-        return Operation(
+        return Endpoints(
             program="config-manager",
             counters=self._counters,
             pulse=pulse,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu_core.page.program import ProgramView
 from gpu_core.runtime.probes import Check
+from gpu_core.web.program import ProgramView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from device_plugin.metrics import CONFIG_LOADS, CONFIG_REFUSED, SCAN_FAILURES, SCANS
 from device_plugin.node import Node, Places
 from device_plugin.plan import check_any_usable, health_rules
-from device_plugin.standing import ConfigInUse, Standing
+from device_plugin.status.standing import ConfigInUse, Standing
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.filter import report

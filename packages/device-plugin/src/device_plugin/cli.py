@@ -20,7 +20,7 @@ def main() -> None:
     from device_plugin.doctor.command import DOCTOR
     from device_plugin.serve import run
     from device_plugin.show_cdi import CDI
-    from device_plugin.status import STATUS
+    from device_plugin.status.command import STATUS
     from gpu_core.command import run_program
     from gpu_core.config.programs import DEVICE_PLUGIN
     from gpu_core.runtime.ending import leave

@@ -4,34 +4,40 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from device_plugin.app import App
-from device_plugin.metrics import REGISTRATIONS
+from device_plugin.metrics import REGISTRATIONS, SICK_SINCE, UNREAD_GPUS
 from device_plugin.node import Places
 from device_plugin.node_reports import reporting
-from device_plugin.operating import operation
 from device_plugin.plugin_api.plugins import KubeletPlaces
+from device_plugin.status.page import node_document, node_page
+from device_plugin.status.standing import STARTING, checks
+from device_plugin.status.view import NodeView, node_view
 from gpu_core.config.load import Loaded
 from gpu_core.config.programs import DEVICE_PLUGIN
 from gpu_core.config.settings import PluginSettings
-from gpu_core.devices.driver_threads import DriverThreads
+from gpu_core.devices.driver_threads import DriverThreads, by_function
 from gpu_core.errors import KubeletError
 from gpu_core.hardware.node_health import Observer
 from gpu_core.hardware.source import NodeSource, node_source
+from gpu_core.health.summary import sick_units
 from gpu_core.mps import MpsRoot
+from gpu_core.runtime.build import version
 from gpu_core.runtime.config_in_use import config_changes_to
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.file_watch import DirectoriesWatch
 from gpu_core.runtime.logs import configure_by, get_logger
-from gpu_core.runtime.operation import operated
+from gpu_core.runtime.metrics import STUCK_CALLS
 from gpu_core.runtime.passing import clear_up
-from gpu_core.runtime.probes import Pulse
+from gpu_core.runtime.probes import Check, Pulse
 from gpu_core.runtime.signals import signals_to
 from gpu_core.runtime.supervise import EventQueue, supervise
 from gpu_core.runtime.title import show_own_name
+from gpu_core.web.endpoints import Endpoints, answering
+from gpu_core.web.program import ProgramView, program_document, program_page
 
 _SETTLE = 0.02
 """Seconds in which the changes of a kubelet that starts are taken together."""
@@ -47,10 +53,10 @@ def run(loaded: Loaded[PluginSettings]) -> int:
     places = Places(kubelet=kubelet_places(settings), mps=MpsRoot(settings.mps_root_ctr))
     source = node_source(settings.simulated_node, settings.simulated_events, threads=threads)
     apps: list[App] = []
-    watched = operation(lambda: apps[0] if apps else None, settings.node_name, counters, pulse)
+    watched = endpoints(lambda: apps[0] if apps else None, settings.node_name, counters, pulse)
     with ExitStack() as stack:
         stack.enter_context(signals_to(events))
-        stack.enter_context(operated(settings.metrics_address, watched))
+        stack.enter_context(answering(settings.metrics_address, watched))
         reports = stack.enter_context(reporting(settings, loaded.environ, counters))
         with pulse.turn():
             app = stack.enter_context(running(loaded, source, places, events, counters, observers=reports.observers))
@@ -108,3 +114,64 @@ def running(
             app.node.kubelet_changed()
         stack.enter_context(file.running())
         yield app
+
+
+def endpoints(app: Callable[[], App | None], node: str, counters: Counters, pulse: Pulse) -> Endpoints:
+    """Return what the plugin on a node offers to those who watch it; `app` gives None until there is one."""
+
+    def ready() -> tuple[Check, ...]:
+        running = app()
+        return STARTING if running is None else checks(running.standing())
+
+    def shown() -> NodeView | None:
+        running = app()
+        if running is None:
+            return None
+        now, clock = time.time(), time.monotonic()
+        return node_view(running.standing(), node=node, version=version(), now=now, clock=clock)
+
+    def starting() -> ProgramView:
+        return ProgramView(title="NVIDIA Device Plugin", version=version(), node=node, now=time.time(), checks=STARTING)
+
+    def collect() -> None:
+        running = app()
+        if running is not None:
+            running.node.count()
+            _count_sick(counters, running)
+            _count_unanswered(counters, running)
+
+    return Endpoints(
+        program="nvidia-device-plugin",
+        counters=counters,
+        pulse=pulse,
+        ready=ready,
+        page=lambda: program_page(starting()) if (view := shown()) is None else node_page(view),
+        document=lambda: program_document(starting()) if (view := shown()) is None else node_document(view),
+        collect=collect,
+    )
+
+
+def _count_unanswered(counters: Counters, running: App) -> None:
+    inventory = running.node.inventory
+    unread = () if inventory is None else inventory.unreadable
+    counters.replace(UNREAD_GPUS, [({"index": str(gpu.index), "reason": str(gpu.fault)}, 1.0) for gpu in unread])
+    counters.replace(STUCK_CALLS, by_function(running.node.stuck()))
+
+
+def _count_sick(counters: Counters, running: App) -> None:
+    offset = time.time() - time.monotonic()
+    counters.replace(
+        SICK_SINCE,
+        [
+            (
+                {
+                    "uuid": sick.uuid,
+                    "index": sick.index,
+                    "cause": sick.ailment.cause.value,
+                    "reason": sick.ailment.reason,
+                },
+                round(sick.ailment.since + offset, 1),
+            )
+            for sick in sick_units(running.node.health)
+        ],
+    )

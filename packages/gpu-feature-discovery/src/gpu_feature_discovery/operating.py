@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 
 from gpu_core.devices.driver_threads import by_function
-from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.build import version
 from gpu_core.runtime.config_in_use import config_name
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.metrics import STUCK_CALLS
-from gpu_core.runtime.operation import Operation
 from gpu_core.runtime.probes import Check, Checks, Pulse
+from gpu_core.web.endpoints import Endpoints
+from gpu_core.web.program import ProgramView, program_document, program_page
 from gpu_feature_discovery.daemon import Daemon
 from gpu_feature_discovery.standing import checks, view
 
 
-def operation(daemon: Daemon, config: Checks, counters: Counters, pulse: Pulse) -> Operation:
+def endpoints(daemon: Daemon, config: Checks, counters: Counters, pulse: Pulse) -> Endpoints:
     """Return what a daemon offers to those who watch it; `config` tells what there is to know of its config file."""
 
     def ready() -> tuple[Check, ...]:
@@ -34,7 +34,7 @@ def operation(daemon: Daemon, config: Checks, counters: Counters, pulse: Pulse) 
             now=time.time(),
         )
 
-    return Operation(
+    return Endpoints(
         program="gpu-feature-discovery",
         counters=counters,
         pulse=pulse,

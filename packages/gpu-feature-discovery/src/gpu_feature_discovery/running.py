@@ -13,14 +13,14 @@ from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.runtime.config_in_use import config_changes_to
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import configure_by, get_logger
-from gpu_core.runtime.operation import operated
 from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
 from gpu_core.runtime.supervise import EventQueue, supervise
 from gpu_core.runtime.title import show_own_name
+from gpu_core.web.endpoints import answering
 from gpu_feature_discovery.daemon import Daemon
-from gpu_feature_discovery.operating import operation
+from gpu_feature_discovery.operating import endpoints
 
 
 def run_daemon(loaded: Loaded[GfdSettings]) -> int:
@@ -38,7 +38,7 @@ def run_daemon(loaded: Loaded[GfdSettings]) -> int:
         daemon = Daemon(loaded, events, threads, clock=time.monotonic, now=time.time, counters=counters)
         file = config_changes_to(events, settings.config_file, loaded.config_text_digest)
         with (
-            operated(settings.metrics_address, operation(daemon, file.checks, counters, pulse)),
+            answering(settings.metrics_address, endpoints(daemon, file.checks, counters, pulse)),
             file.running(),
             daemon.running(),
         ):

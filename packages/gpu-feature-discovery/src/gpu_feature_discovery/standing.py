@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from gpu_core.config.dump import config_text
 from gpu_core.config.model import Config
-from gpu_core.page.frame import ago
-from gpu_core.page.program import ProgramView
 from gpu_core.runtime.probes import Check
+from gpu_core.web.frame import ago
+from gpu_core.web.program import ProgramView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,18 +11,18 @@ from gpu_core.config.programs import MPS_CONTROL_DAEMON
 from gpu_core.config.settings import MpsSettings
 from gpu_core.devices.driver_threads import DriverThreads, by_function
 from gpu_core.hardware.source import node_source
-from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.build import version
 from gpu_core.runtime.config_in_use import config_name
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import configure_by
 from gpu_core.runtime.metrics import STUCK_CALLS
-from gpu_core.runtime.operation import Operation, operated
 from gpu_core.runtime.outlet import nobody_waits_for
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
 from gpu_core.runtime.supervise import EventQueue, supervise
 from gpu_core.runtime.title import show_own_name
+from gpu_core.web.endpoints import Endpoints, answering
+from gpu_core.web.program import ProgramView, program_document, program_page
 from mps_control_daemon.app import App, running
 from mps_control_daemon.interruption import Interruption
 from mps_control_daemon.machine import Machine, running_commands
@@ -50,13 +50,13 @@ def run(loaded: Loaded[MpsSettings]) -> int:
         nobody_waits_for("stdout"),
         signals_to(events, within=_ENDS_WITHIN),
         running(loaded, source, machine, events, counters) as app,
-        operated(settings.metrics_address, operation(app, counters, pulse, threads)),
+        answering(settings.metrics_address, endpoints(app, counters, pulse, threads)),
     ):
         supervise(events, app.act, pulse=pulse)
     return 0
 
 
-def operation(app: App, counters: Counters, pulse: Pulse, threads: DriverThreads) -> Operation:
+def endpoints(app: App, counters: Counters, pulse: Pulse, threads: DriverThreads) -> Endpoints:
     """Return what the program offers to those who watch it."""
 
     def shown() -> ProgramView:
@@ -71,7 +71,7 @@ def operation(app: App, counters: Counters, pulse: Pulse, threads: DriverThreads
             config=config_text(loaded.config),
         )
 
-    return Operation(
+    return Endpoints(
         program="mps-control-daemon",
         counters=counters,
         pulse=pulse,

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gpu_core.page.frame import ago, moment
-from gpu_core.page.node_view import recovery_text
+from gpu_core.web.frame import ago, moment
+from gpu_core.web.gpus import recovery_text
 
 _WIDTH = 100
 """Letters of a line of prose."""

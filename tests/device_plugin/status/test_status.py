@@ -12,20 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from core.page.views import EMPTY
 from device_plugin.metrics import REGISTERED
-from device_plugin.operating import operation
-from device_plugin.status import STATUS
-from device_plugin.status_table import as_text
+from device_plugin.serve import endpoints
+from device_plugin.status.command import STATUS
+from device_plugin.status.page import node_document
+from device_plugin.status.table import as_text
+from fakes.page_views import EMPTY
 from fakes.pod_resources import pod_resources
 from fakes.running_plugin import RunningPlugin, run_plugin, topology
 from gpu_core.command import run_program
 from gpu_core.config.load import Loaded
 from gpu_core.config.programs import DEVICE_PLUGIN
 from gpu_core.config.settings import PluginSettings
-from gpu_core.page.node_document import node_document
-from gpu_core.runtime.operation import operated
 from gpu_core.runtime.probes import Pulse
+from gpu_core.web.endpoints import answering
 from gpu_demo.kubelet import Kubelet, Listed
 
 GPU = "nvidia.com/gpu"
@@ -35,8 +35,8 @@ SHARED = "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 2
 
 @contextmanager
 def watched(plugin: RunningPlugin) -> Iterator[str]:
-    watch = operation(lambda: plugin.app, "node-a", plugin.counters, Pulse(time.monotonic))
-    with operated("127.0.0.1:0", watch) as port:
+    watch = endpoints(lambda: plugin.app, "node-a", plugin.counters, Pulse(time.monotonic))
+    with answering("127.0.0.1:0", watch) as port:
         yield f"127.0.0.1:{port}"
 
 

@@ -7,16 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from core.page.reading import Reader
-from core.page.views import EMPTY, FOLLOWED, gpu, node
+from device_plugin.status.page import node_document, node_page
+from device_plugin.status.view import NodeView
+from fakes.page_reading import Reader
+from fakes.page_views import EMPTY, FOLLOWED, gpu, node
 from gpu_core.devices.model import LinkLevel, PairLink
 from gpu_core.health.what_helps import UNREADABLE
-from gpu_core.page.frame import ago, moment, named, prose
-from gpu_core.page.node_document import node_document
-from gpu_core.page.node_page import node_page
-from gpu_core.page.node_view import NodeView
-from gpu_core.page.program import ProgramView, program_document, program_page
 from gpu_core.runtime.probes import Check
+from gpu_core.web.frame import ago, moment, named, prose
+from gpu_core.web.program import ProgramView, program_document, program_page
 
 
 def read(view: NodeView) -> Reader:

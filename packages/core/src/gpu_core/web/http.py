@@ -8,11 +8,11 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gpu_core.runtime.addresses import Address
-from gpu_core.runtime.http_connections import Connections, Told
-from gpu_core.runtime.http_listening import listen
-from gpu_core.runtime.http_pages import Page
 from gpu_core.runtime.pause import Pause, Retry
+from gpu_core.web.addresses import Address
+from gpu_core.web.http_connections import Connections, Told
+from gpu_core.web.http_listening import listen
+from gpu_core.web.http_pages import Page
 
 _TAKEN = Pause(first=0.5, longest=10.0)
 """Before an address is tried again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_core.runtime.http_message import MOST_HEAD, Answer, Request, Status, encode, read_request
+from gpu_core.web.http_message import MOST_HEAD, Answer, Request, Status, encode, read_request
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ import pytest
 from fakes.http_client import get
 from fakes.patience import PATIENCE
 from fakes.waiting import wait_for
-from gpu_core.runtime.addresses import Address
-from gpu_core.runtime.http import Listening, serving
-from gpu_core.runtime.http_connections import Told
-from gpu_core.runtime.http_message import Answer
-from gpu_core.runtime.http_pages import Page
+from gpu_core.web.addresses import Address
+from gpu_core.web.http import Listening, serving
+from gpu_core.web.http_connections import Told
+from gpu_core.web.http_message import Answer
+from gpu_core.web.http_pages import Page
 
 LOOPBACK = Address(host="127.0.0.1", port=0)
 MIB = 1 << 20
@@ -185,7 +185,7 @@ def test_who_has_said_all_it_wants_is_answered() -> None:
 
 
 def test_a_request_has_one_deadline_however_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpu_core.runtime.http_connections.PATIENCE", 0.5)
+    monkeypatch.setattr("gpu_core.web.http_connections.PATIENCE", 0.5)
     heard = Heard()
     stuck = threading.Event()
     pages: dict[str, Page] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import Any
 
-from gpu_core.runtime.addresses import Address
+from gpu_core.web.addresses import Address
 
 _BACKLOG = 128
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from gpu_core.page.markup import Child, Markup, el, join, raw
-from gpu_core.page.style import STYLE
 from gpu_core.runtime.probes import Check, all_ok
+from gpu_core.web.markup import Child, Markup, el, join, raw
+from gpu_core.web.style import STYLE
 
 _MINUTE = 60.0
 _HOUR = 3600.0

@@ -11,7 +11,7 @@ import grpc
 
 from device_plugin.plugin_api.messages import ONLOOKER
 from gpu_core.errors import KubeletError
-from gpu_core.runtime.addresses import Address
+from gpu_core.web.addresses import Address
 from gpu_kubelet._pb import deviceplugin_pb2 as pb
 from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
 from gpu_kubelet.channel import dial

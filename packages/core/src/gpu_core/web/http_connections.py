@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from gpu_core.runtime.http_message import Answer, Encoded, Request, Status, encode, read_request
-from gpu_core.runtime.http_pages import Page, Pages
+from gpu_core.web.http_message import Answer, Encoded, Request, Status, encode, read_request
+from gpu_core.web.http_pages import Page, Pages
 
 MOST_CLIENTS = 64
 """How many connections are held at once."""

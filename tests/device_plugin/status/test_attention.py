@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from core.page.reading import Reader
-from core.page.views import EMPTY, SICK, gpu, node, well
-from gpu_core.page.attention import attention
-from gpu_core.page.node_page import node_page
-from gpu_core.page.node_view import NodeView
+from device_plugin.status.page import node_page
+from device_plugin.status.view import NodeView
+from fakes.page_reading import Reader
+from fakes.page_views import EMPTY, SICK, gpu, node, well
 from gpu_core.runtime.probes import Check
+from gpu_core.web.attention import attention
 
 
 def read(view: NodeView) -> Reader:
@@ -67,7 +67,7 @@ def test_readiness_has_the_colour_of_the_news(view: NodeView, badge: str) -> Non
     ],
 )
 def test_gpus_that_need_attention_are_counted(view: NodeView, text: str, gpus: tuple[int, ...]) -> None:
-    state = attention(view)
+    state = attention(view.gpus, view.unreadable)
     assert (state.text, state.gpus) == (text, gpus)
 
 

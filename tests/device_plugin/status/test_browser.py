@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from core.page.views import EMPTY, node
-from gpu_core.page.node_page import node_page
-from gpu_core.page.node_view import NodeView
+from device_plugin.status.page import node_page
+from device_plugin.status.view import NodeView
+from fakes.page_views import EMPTY, node
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None

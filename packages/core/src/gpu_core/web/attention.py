@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gpu_core.health.what_helps import UNREADABLE
-from gpu_core.page.node_view import CauseView, GpuView, NodeView
+from gpu_core.web.gpus import CauseView, GpuView, unreadable, whole_causes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,30 +54,15 @@ class Attention:
         return f"{count} of {self.total} GPUs need attention: {listed}"
 
 
-def attention(view: NodeView) -> Attention:
-    """Return what needs attention: unhealthy GPUs and MIG devices, and GPUs that could never be read."""
-    concerns = [concern for gpu in view.gpus for concern in _concerns(gpu)]
+def attention(gpus: Sequence[GpuView], never_read: Sequence[tuple[int, str]]) -> Attention:
+    """Return what needs attention: unhealthy GPUs and MIG devices, and those `never_read`, by index with the reason."""
+    concerns = [concern for gpu in gpus for concern in _concerns(gpu)]
     concerns += [
         Concern(gpu=index, name=f"GPU {index}", uuid="", causes=(unreadable(reason),), recovery=None)
-        for index, reason in view.unreadable
+        for index, reason in never_read
     ]
     concerns.sort(key=lambda concern: concern.gpu)
-    return Attention(concerns=tuple(concerns), total=len(view.gpus) + len(view.unreadable))
-
-
-def whole_causes(gpu: GpuView) -> tuple[CauseView, ...]:
-    """Return what is wrong with the whole of a GPU, and so with each MIG device of it, not with one of them alone."""
-    return tuple(cause for cause in gpu.health.causes if all(cause in mig.health.causes for mig in gpu.migs))
-
-
-def unreadable(reason: str) -> CauseView:
-    """Return what is wrong with a GPU that never answered in full, and so is not served."""
-    return CauseView(
-        cause="unreadable",
-        reason=f"it never answered in full and is not served: {reason}",
-        since=None,
-        advice=UNREADABLE,
-    )
+    return Attention(concerns=tuple(concerns), total=len(gpus) + len(never_read))
 
 
 def _concerns(gpu: GpuView) -> Iterator[Concern]:

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from device_plugin.status.view import ConfigView, DeviceView, NodeView, ResourceView
 from gpu_core.devices.model import LinkLevel, PairLink
-from gpu_core.page.node_view import (
-    CauseView,
-    ConfigView,
-    DeviceView,
-    GpuView,
-    HealthView,
-    MigView,
-    NodeView,
-    ResourceView,
-)
 from gpu_core.runtime.probes import Check
+from gpu_core.web.gpus import CauseView, GpuView, HealthView, MigView
 
 NOW = 1_700_000_000.0
 WELL = HealthView(healthy=True, reason="it was in order from the start", since=NOW - 86400, changed=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_core.errors import UsageError
-from gpu_core.runtime.addresses import Address, parse_address
+from gpu_core.web.addresses import Address, parse_address
 
 
 @pytest.mark.parametrize(

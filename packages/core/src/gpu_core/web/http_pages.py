@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
-from gpu_core.runtime.http_message import BROKEN, Answer, Encoded, encode
+from gpu_core.web.http_message import BROKEN, Answer, Encoded, encode
 
 C = TypeVar("C")
 

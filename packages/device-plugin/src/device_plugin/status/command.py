@@ -42,7 +42,7 @@ class StatusSettings:
 
 def run(invocation: Invocation) -> int:
     """Print the status and return 0. Raises SuiteError when no plugin can be asked."""
-    from device_plugin.status_table import as_text, with_holders  # noqa: PLC0415  Only this subcommand needs them.
+    from device_plugin.status.table import as_text, with_holders  # noqa: PLC0415  Only this subcommand needs them.
 
     own: StatusSettings = invocation.own_settings()
     document, notes = _ask(own.metrics_address, Path(own.device_plugin_dir))
@@ -56,8 +56,8 @@ def run(invocation: Invocation) -> int:
 
 
 def _ask(address: str, directory: Path) -> tuple[dict[str, Any], list[str]]:
-    from device_plugin.running_plugin import over_http, over_sockets  # noqa: PLC0415
-    from gpu_core.runtime.addresses import parse_address  # noqa: PLC0415
+    from device_plugin.status.running import over_http, over_sockets  # noqa: PLC0415
+    from gpu_core.web.addresses import parse_address  # noqa: PLC0415
 
     if not address:
         return over_sockets(directory), [_ONLY_HTTP]

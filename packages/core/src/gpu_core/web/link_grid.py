@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gpu_core.devices.link_words import legend, link_word
 from gpu_core.devices.model import LinkLevel, PairLink
-from gpu_core.page.markup import Markup, el
+from gpu_core.web.markup import Markup, el
 
 _CELL = 40
 _AXIS = 46

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpu_core.page.frame import checks_section, code_section, facts, moment, page, section, table
-from gpu_core.page.markup import el
 from gpu_core.runtime.probes import Check
+from gpu_core.web.frame import checks_section, code_section, facts, moment, page, section, table
+from gpu_core.web.markup import el
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

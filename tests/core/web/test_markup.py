@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_core.page.markup import el, join, raw
+from gpu_core.web.markup import el, join, raw
 
 
 def test_elements_nest_and_take_attributes() -> None:

@@ -21,9 +21,9 @@ from gpu_core.runtime.build import build, version
 from gpu_core.runtime.config_in_use import config_name, count_config
 from gpu_core.runtime.counters import Counters, Metric
 from gpu_core.runtime.logs import configure
-from gpu_core.runtime.operation import Operation, operated
 from gpu_core.runtime.outlet import nobody_waits_for
 from gpu_core.runtime.probes import Check, Pulse
+from gpu_core.web.endpoints import Endpoints, answering
 
 LOOPBACK = "127.0.0.1:0"
 EVENTS = Metric(name="events_total", help="Events.")
@@ -36,7 +36,7 @@ class Program:
         self.counters = Counters()
         self.ready: tuple[Check, ...] = (Check(name="labels", ok=False, reason="none were published yet"),)
         self.pulse = Pulse(time.monotonic)
-        self.operation = Operation(
+        self.endpoints = Endpoints(
             program="gfd",
             counters=self.counters,
             pulse=self.pulse,
@@ -48,7 +48,7 @@ class Program:
 
     @contextmanager
     def served(self) -> Iterator[int]:
-        with operated(LOOPBACK, self.operation) as port:
+        with answering(LOOPBACK, self.endpoints) as port:
             assert port is not None
             yield port
 
@@ -65,10 +65,10 @@ def test_readiness_is_a_status_with_reasons() -> None:
 
 def test_liveness_is_lost_by_a_loop_that_is_stuck() -> None:
     program = Program()
-    program.operation = replace(program.operation, pulse=Pulse(time.monotonic, longest=-1.0))
+    program.endpoints = replace(program.endpoints, pulse=Pulse(time.monotonic, longest=-1.0))
     with program.served() as port:
         idle = get(port, "/healthz").status
-        with program.operation.pulse.turn():
+        with program.endpoints.pulse.turn():
             stuck = get(port, "/healthz")
     assert (idle, stuck.status) == (200, 503)
     assert stuck.body.endswith("the program is stuck\n")
@@ -116,7 +116,7 @@ def test_a_page_that_cannot_be_made_takes_nothing_else_down() -> None:
     def broken() -> str:
         raise RuntimeError("a mistake of ours")
 
-    program.operation = replace(program.operation, page=broken)
+    program.endpoints = replace(program.endpoints, page=broken)
     with program.served() as port:
         page, probe = get(port, "/"), get(port, "/healthz")
     assert (page.status, "a mistake" in page.body, probe.status) == (500, False, 200)
@@ -132,7 +132,7 @@ def test_a_number_that_cannot_be_had_takes_no_other_away() -> None:
         raise RuntimeError("a mistake of ours")
 
     program.counters.add(EVENTS)
-    program.operation = replace(program.operation, collect=broken, ready=broken)  # type: ignore[arg-type]
+    program.endpoints = replace(program.endpoints, collect=broken, ready=broken)  # type: ignore[arg-type]
     with program.served() as port:
         first, second = scrape(port), scrape(port)
         ready = get(port, "/readyz")
@@ -150,7 +150,7 @@ def test_a_number_that_cannot_be_had_takes_no_other_away() -> None:
 def test_a_port_in_use_is_told_once_and_ends_nothing() -> None:
     log = io.StringIO()
     configure(json=True, stream=log)
-    with Program().served() as port, operated(f"127.0.0.1:{port}", Program().operation) as none:
+    with Program().served() as port, answering(f"127.0.0.1:{port}", Program().endpoints) as none:
         assert none is None
         wait_for(lambda: "cannot be listened on" in log.getvalue(), "it is not told")
     problems = [line["event"] for line in map(json.loads, log.getvalue().splitlines()) if line["level"] == "warning"]
@@ -163,7 +163,7 @@ def test_a_port_in_use_is_told_once_and_ends_nothing() -> None:
 
 
 def test_what_is_no_address_is_a_mistake_of_the_user() -> None:
-    with pytest.raises(UsageError, match="no address to listen on"), operated("9480", Program().operation):
+    with pytest.raises(UsageError, match="no address to listen on"), answering("9480", Program().endpoints):
         pass
 
 
@@ -186,12 +186,12 @@ def test_who_was_turned_away_is_counted() -> None:
 
 
 def test_a_port_alone_listens_on_every_address() -> None:
-    with operated(":0", Program().operation) as port:
+    with answering(":0", Program().endpoints) as port:
         assert get(port, "/healthz").status == 200
 
 
 def test_without_an_address_there_is_no_server() -> None:
-    with operated("", Program().operation) as port:
+    with answering("", Program().endpoints) as port:
         assert port is None
 
 

@@ -1,1 +1,0 @@
-"""What a program shows of itself to a person with a browser: plain HTML and inline SVG, without scripts."""

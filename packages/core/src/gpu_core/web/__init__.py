@@ -1,0 +1,1 @@
+"""What a running program answers over HTTP: probes, numbers, pages."""

@@ -1,0 +1,1 @@
+"""What a running plugin shows, and the command that asks for it."""
