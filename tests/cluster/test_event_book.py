@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_cluster.event_book import BURST, MOST_KNOWN, MOST_WAITING, REFILL, Due, EventBook
-from gpu_cluster.node_event import News, Occurrences
+from gpu_cluster.node.event_book import BURST, MOST_KNOWN, MOST_WAITING, REFILL, Due, EventBook
+from gpu_cluster.node.event_document import News, Occurrences
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SICK = News(warning=True, reason="GpuUnhealthy", message="GPU 0 is unhealthy.")

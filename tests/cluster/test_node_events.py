@@ -10,8 +10,8 @@ from fakes.api_faults import Fault, Hold, Refuse, Silence
 from fakes.api_objects import Key
 from fakes.api_server import ApiServer
 from gpu_cluster import Backoff, Cluster
-from gpu_cluster.node_event import LONGEST_MESSAGE, News, Occurrences, node_event, repetition
-from gpu_cluster.node_events import NodeEvents
+from gpu_cluster.node.event_document import LONGEST_MESSAGE, News, Occurrences, node_event, repetition
+from gpu_cluster.node.events import NodeEvents
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.metrics import EVENTS_DROPPED
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from device_plugin.allocate import Rules, allocate, rules_for
-from device_plugin.edits import DeviceNode, Edits, Mount
+from device_plugin.allocation.allocate import DeviceNode, Edits, Mount, Rules, allocate, rules_for
 from gpu_core.cdi.names import CdiClass
 from gpu_core.config.model import Config, Flags, PluginFlags
 from gpu_core.config.words import DeviceIDStrategy, DeviceListStrategy, SharingStrategy

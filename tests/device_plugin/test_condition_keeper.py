@@ -13,11 +13,11 @@ import structlog
 
 from core.health.nursing import book_of
 from core.resources.building import node_of, whole_gpu
-from device_plugin.condition_keeper import ConditionKeeper
 from fakes.api_faults import Fault, Refuse, Silence
 from fakes.api_server import ApiServer
 from fakes.kubeconfig import write_kubeconfig
 from gpu_cluster import Backoff, Cluster, connect
+from gpu_cluster.node.condition import ConditionKeeper
 from gpu_core.runtime.logs import configure
 
 TYPE = "GPUHealthy"

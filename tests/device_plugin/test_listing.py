@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from device_plugin.edits import DeviceNode, Edits, Mount
+from device_plugin.allocation.allocate import DeviceNode, Edits, Mount
 from device_plugin.plugin_api.messages import (
     ListedDevice,
     container_message,

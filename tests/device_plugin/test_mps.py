@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from core.mps.sharing import plan_of
-from device_plugin.mps import Seen, obstacle, unusable
 from gpu_core.mps import STARTING, DaemonPlan, digest
 from gpu_core.mps.marks import written
+from gpu_core.mps.readiness import Seen, obstacle, unusable
 
 PLAN = plan_of("GPU-0", "GPU-1")
 DIGEST = digest([PLAN])

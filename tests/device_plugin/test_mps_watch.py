@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from core.mps.sharing import plan_of
-from device_plugin.mps_watch import MpsWatch
 from fakes.mps_bench import eventually
 from fakes.mps_tools import MpsTools
 from fakes.patience import PATIENCE
 from gpu_core.mps import DaemonPlan, MpsRoot, digest
 from gpu_core.mps.marks import written
+from gpu_core.mps.watch import MpsWatch
 from gpu_core.runtime.logs import configure
 from gpu_core.runtime.process import run
 

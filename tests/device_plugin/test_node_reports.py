@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from device_plugin.node_reports import Reports, reporting
+from device_plugin.serve import reports_of
 from fakes.api_faults import Refuse
 from fakes.api_objects import Key
 from fakes.api_server import ApiServer
 from fakes.kubeconfig import write_kubeconfig
 from fakes.running_plugin import RunningPlugin, run_plugin, topology
+from gpu_cluster.node.reports import Reports
 from gpu_core.config.settings import PluginSettings
 from gpu_core.errors import UsageError
 from gpu_core.runtime.counters import Counters
@@ -43,7 +44,7 @@ def reported(server: ApiServer, tmp_path: Path, kubelet: Kubelet, **settings: An
     kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", server.url)
     wanted = PluginSettings(kubeconfig=str(kubeconfig), kube_api_qps=0.0, node_name="node-a", **settings)
     with (
-        reporting(wanted, {}, Counters()) as reports,
+        reports_of(wanted, {}, Counters()) as reports,
         run_plugin(kubelet, "t4x1", config=QUICK, observers=reports.observers) as plugin,
     ):
         reports.follow(lambda: plugin.app.node.health)
@@ -107,7 +108,7 @@ def test_without_permission_there_is_one_log_line_each(server: ApiServer, tmp_pa
 
 def test_a_cluster_that_cannot_be_found_is_one_log_line(kubelet: Kubelet) -> None:
     settings = PluginSettings(node_name="a", node_events=True)
-    with run_plugin(kubelet, "t4x1") as plugin, reporting(settings, {}, Counters()) as reports:
+    with run_plugin(kubelet, "t4x1") as plugin, reports_of(settings, {}, Counters()) as reports:
         reports.follow(lambda: plugin.app.node.health)
         assert reports.observers == ()
     assert plugin.log.count("Nothing is reported to the cluster") == 1
@@ -115,7 +116,7 @@ def test_a_cluster_that_cannot_be_found_is_one_log_line(kubelet: Kubelet) -> Non
 
 def test_a_taint_stays_where_no_cluster_can_be_found(kubelet: Kubelet) -> None:
     settings = PluginSettings(node_name="a", remove_taint="example.com/gpu")
-    with run_plugin(kubelet, "t4x1") as plugin, reporting(settings, {}, Counters()) as reports:
+    with run_plugin(kubelet, "t4x1") as plugin, reports_of(settings, {}, Counters()) as reports:
         reports.open_node(lambda: 1)
     assert plugin.log.count("Nothing is reported to the cluster, and the taint example.com/gpu stays on the Node") == 1
 
@@ -138,11 +139,11 @@ def test_a_taint_stays_where_no_cluster_can_be_found(kubelet: Kubelet) -> None:
     ],
 )
 def test_what_cannot_be_reported_is_a_wrong_use(settings: PluginSettings, part: str) -> None:
-    with pytest.raises(UsageError, match=part), reporting(settings, {}, Counters()):
+    with pytest.raises(UsageError, match=part), reports_of(settings, {}, Counters()):
         pass
 
 
 def test_nothing_is_connected_where_nothing_is_asked_for() -> None:
-    with reporting(PluginSettings(), {}, Counters()) as reports:
+    with reports_of(PluginSettings(), {}, Counters()) as reports:
         assert isinstance(reports, Reports)
         assert reports.observers == ()

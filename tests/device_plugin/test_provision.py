@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from device_plugin.provision import provide
+from device_plugin.allocation.provision import provide
 from fakes import cdi_runtime
 from gpu_core.cdi.names import CdiClass, file_name
 from gpu_core.config.load import load

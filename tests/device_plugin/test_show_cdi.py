@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from device_plugin.show_cdi import CDI
+from device_plugin.allocation.show_cdi import CDI
 from gpu_core.command import run_program
 from gpu_core.config.programs import DEVICE_PLUGIN
 

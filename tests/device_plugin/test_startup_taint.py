@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from device_plugin.startup_taint import NodeTaints, is_taint_key
+from gpu_cluster.node.taints import NodeTaints, is_taint_key
 
 KEY = "example.com/gpu-not-ready"
 OTHER = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}

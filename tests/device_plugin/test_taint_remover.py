@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 import structlog
 
-from device_plugin.taint_remover import CONFLICTS, TaintRemover
 from fakes.api_faults import Drop, Fault, Garbage, Hold, Refuse, Silence
 from fakes.api_objects import Key
 from fakes.api_server import ApiServer
 from fakes.kubeconfig import write_kubeconfig
 from fakes.waiting import wait_for
 from gpu_cluster import Backoff, Cluster, connect
+from gpu_cluster.node.taint_remover import CONFLICTS, TaintRemover
 from gpu_core.runtime.logs import configure
 
 KEY = "example.com/gpu-not-ready"

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from unittest import mock
 
 from device_plugin import node as node_module
-from device_plugin.allocate import allocate
+from device_plugin.allocation.allocate import allocate
 from device_plugin.app import App
 from device_plugin.node import Places
 from device_plugin.plugin_api.messages import listing

@@ -11,7 +11,7 @@ from gpu_core.config.model import Config
 from gpu_core.config.words import ExtraLabels
 from gpu_core.devices.model import Gpu
 from gpu_core.labels import gpus
-from gpu_core.labels.models import family
+from gpu_core.labels.products import family
 
 A100 = {
     "nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_core.labels.pci_capability import Unclear, VgpuHost, vgpu_host
+from gpu_core.labels.vgpu import Unclear, VgpuHost, vgpu_host
 
 VERSION = b"535.161.05"
 BRANCH = b"r536_57\0\0\0"

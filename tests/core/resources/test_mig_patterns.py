@@ -7,7 +7,7 @@ import pytest
 from core.resources.asking import config_of
 from core.resources.building import mig_gpu, node_of, whole_gpu
 from gpu_core.devices.model import Inventory
-from gpu_core.resources.mig_patterns import mig_patterns
+from gpu_core.resources.mig import mig_patterns
 
 NODE = node_of(whole_gpu(0), mig_gpu(1, "2g.10gb", "1g.5gb+me"), mig_gpu(2, "1c.2g.10gb"))
 

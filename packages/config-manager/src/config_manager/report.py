@@ -26,7 +26,7 @@ class Log(Protocol):
 
 
 class Poster(Protocol):
-    """What is used of `gpu_cluster.node_events.NodeEvents`."""
+    """What is used of `gpu_cluster.node.events.NodeEvents`."""
 
     def post(self, *, warning: bool, reason: str, message: str) -> None:
         """Have an Event posted."""

@@ -20,7 +20,7 @@ from config_manager.standing import checks, view
 from config_manager.switch import Switch, Task
 from config_manager.watch import NodeWatch
 from gpu_cluster import Backoff, Cluster, connect
-from gpu_cluster.node_events import NodeEvents
+from gpu_cluster.node.events import NodeEvents
 from gpu_core.config.load import Loaded
 from gpu_core.config.settings import ConfigManagerSettings
 from gpu_core.errors import UsageError

@@ -18,7 +18,7 @@ from gpu_core.errors import HardwareError, SuiteError
 from gpu_core.hardware.node_health import Observer
 from gpu_core.hardware.source import NodeSource
 from gpu_core.health.book import HealthRules
-from gpu_core.resources.mig_patterns import mig_patterns
+from gpu_core.resources.mig import mig_patterns
 from gpu_core.runtime.config_in_use import config_name, count_config
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger

@@ -17,9 +17,9 @@ def main() -> None:
     # write to standard error, past our log and in a form of its own, we hear as errors of its calls.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from device_plugin.allocation.show_cdi import CDI
     from device_plugin.doctor.command import DOCTOR
     from device_plugin.serve import run
-    from device_plugin.show_cdi import CDI
     from device_plugin.status.command import STATUS
     from gpu_core.command import run_program
     from gpu_core.config.programs import DEVICE_PLUGIN

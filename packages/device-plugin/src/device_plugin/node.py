@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from device_plugin.allocation.provision import provide
 from device_plugin.metrics import HEALTH
-from device_plugin.mps_watch import MpsWatch
 from device_plugin.plan import plan_node
 from device_plugin.plugin_api.plugins import KubeletPlaces, Plugins
 from device_plugin.plugin_api.servicer import Serving
-from device_plugin.provision import provide
 from gpu_core.cdi.names import SPEC_DIRECTORY
 from gpu_core.config.model import Config
 from gpu_core.config.settings import PluginSettings
@@ -25,6 +24,7 @@ from gpu_core.hardware.node_health import NodeHealth, Observer
 from gpu_core.hardware.source import NodeSource
 from gpu_core.health.book import HealthBook, HealthRules
 from gpu_core.mps import CONTAINER_ROOT, MpsRoot
+from gpu_core.mps.watch import MpsWatch
 from gpu_core.preference.closeness import links_by_uuid
 from gpu_core.resources.model import Resource
 from gpu_core.runtime.counters import Counters

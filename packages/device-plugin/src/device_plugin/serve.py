@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 from device_plugin.app import App
 from device_plugin.metrics import REGISTRATIONS, SICK_SINCE, UNREAD_GPUS
 from device_plugin.node import Places
-from device_plugin.node_reports import reporting
 from device_plugin.plugin_api.plugins import KubeletPlaces
 from device_plugin.status.page import node_document, node_page
 from device_plugin.status.standing import STARTING, checks
 from device_plugin.status.view import NodeView, node_view
+from gpu_cluster import Cluster, connect
+from gpu_cluster.node.reports import Reports, Wanted, reporting
+from gpu_cluster.node.taints import is_taint_key
 from gpu_core.config.load import Loaded
 from gpu_core.config.programs import DEVICE_PLUGIN
 from gpu_core.config.settings import PluginSettings
 from gpu_core.devices.driver_threads import DriverThreads, by_function
-from gpu_core.errors import KubeletError
+from gpu_core.errors import KubeletError, UsageError
 from gpu_core.hardware.node_health import Observer
 from gpu_core.hardware.source import NodeSource, node_source
 from gpu_core.health.summary import sick_units
@@ -57,7 +59,7 @@ def run(loaded: Loaded[PluginSettings]) -> int:
     with ExitStack() as stack:
         stack.enter_context(signals_to(events))
         stack.enter_context(answering(settings.metrics_address, watched))
-        reports = stack.enter_context(reporting(settings, loaded.environ, counters))
+        reports = stack.enter_context(reports_of(settings, loaded.environ, counters))
         with pulse.turn():
             app = stack.enter_context(running(loaded, source, places, events, counters, observers=reports.observers))
         apps.append(app)
@@ -73,6 +75,51 @@ def _followed(app: App, counters: Counters) -> int | None:
     if standing.failure or not standing.served or not all(check.ok for _, check in standing.served):
         return None
     return round(sum(sample.value for sample in counters.snapshot() if sample.metric == REGISTRATIONS))
+
+
+def reports_of(
+    settings: PluginSettings, environ: Mapping[str, str], counters: Counters
+) -> AbstractContextManager[Reports]:
+    """Give what tells the cluster of this node while the block runs, where the settings ask for that.
+
+    Raises UsageError when they do and the node has no name, or when a taint is to be removed that cannot be.
+    """
+
+    def connected() -> Cluster:
+        return connect(
+            kubeconfig=settings.kubeconfig,
+            qps=settings.kube_api_qps,
+            burst=settings.kube_api_burst,
+            environ=environ,
+            user_agent="k8s-gpu-suite/nvidia-device-plugin",
+        )
+
+    return reporting(_wanted(settings), connected, counters)
+
+
+def _wanted(settings: PluginSettings) -> Wanted:
+    wanted = Wanted(
+        node=settings.node_name,
+        component="nvidia-device-plugin",
+        events=settings.node_events,
+        condition=settings.node_condition,
+        remove_taint=settings.remove_taint,
+    )
+    if wanted.anything and not settings.node_name:
+        raise UsageError(
+            "Events, the condition and the start-up taint need the node's name. Give it with --node-name or NODE_NAME."
+        )
+    key = settings.remove_taint
+    if key and not is_taint_key(key):
+        raise UsageError(
+            f"{key!r} is no key of a taint. Give --remove-taint the key alone, such as example.com/gpu-not-ready; its "
+            "value and effect do not matter."
+        )
+    if key and not settings.kubelet_socket:
+        raise UsageError(
+            "--remove-taint waits for the kubelet, and there is none without --kubelet-socket. Leave one of them out."
+        )
+    return wanted
 
 
 def kubelet_places(settings: PluginSettings) -> KubeletPlaces:

@@ -20,7 +20,7 @@ from gpu_core.hardware.reader import Reader
 from gpu_core.hardware.source import NodeSource
 from gpu_core.mps import MpsRoot, plan_daemons, unlimited_gpus
 from gpu_core.resources.device_map import build_resources
-from gpu_core.resources.mig_patterns import mig_patterns
+from gpu_core.resources.mig import mig_patterns
 from gpu_core.runtime.config_in_use import config_changes_to, count_config
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger

@@ -20,7 +20,7 @@ from gpu_core.labels import (
     versions,
     vgpu,
 )
-from gpu_core.labels.model import PREFIX, Labeler, Labels, Node, NodeFacts
+from gpu_core.labels.labeler import PREFIX, Labeler, Labels, Node, NodeFacts
 
 __all__ = ["LABELERS", "PREFIX", "Labels", "Node", "NodeFacts", "all_labels", "describe"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_core.config.words import SharingStrategy
-from gpu_core.labels.model import PREFIX, Labels, Node
+from gpu_core.labels.labeler import PREFIX, Labels, Node
 
 _MIG_WITH_MPS = (
     "The configuration shares GPUs through MPS, which GPUs in MIG mode cannot do. Turn MIG off on this node, or "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpu_core.devices.model import Fabric, Gpu
-from gpu_core.labels.model import PREFIX, Labels, Node
+from gpu_core.labels.labeler import PREFIX, Labels, Node
 from gpu_core.labels.values import label_value
 
 _CALL = "DeviceGetGpuFabricInfo"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpu_core.config.words import MigStrategy
 from gpu_core.devices.model import NO_ANSWER, Fault
-from gpu_core.labels.model import Labels, Node, needed_faults
+from gpu_core.labels.labeler import Labels, Node, needed_faults
 from gpu_core.labels.versions import REPORTED_CALLS
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpu_core.config.model import DEFAULT_RESOURCE
 from gpu_core.config.words import ExtraLabels, SharingStrategy
-from gpu_core.labels.model import PREFIX, Labels, Node
-from gpu_core.labels.models import Model, models
+from gpu_core.labels.labeler import PREFIX, Labels, Node
+from gpu_core.labels.products import Model, models
 from gpu_core.labels.resource import Values, base_labels, shared_labels
 
 # The name part of a label's key holds 63 characters, of which `model-` and `.product` need 14.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_core.labels.model import PREFIX, Labels, Node
+from gpu_core.labels.labeler import PREFIX, Labels, Node
 from gpu_core.labels.values import label_value
 from gpu_core.labels.written import written
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from gpu_core.config.model import DEFAULT_RESOURCE
 from gpu_core.config.words import MigStrategy
 from gpu_core.devices.model import Gpu, MigDevice
-from gpu_core.labels.model import PREFIX, Labels, Node, mig_devices
-from gpu_core.labels.models import models
+from gpu_core.labels.labeler import PREFIX, Labels, Node, mig_devices
+from gpu_core.labels.products import models
 from gpu_core.labels.resource import Values, mig_attributes, mig_profile, shared_labels
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_core.devices.model import Gpu
-from gpu_core.labels.model import PREFIX, Labels, Node
+from gpu_core.labels.labeler import PREFIX, Labels, Node
 
 _MODES = {0x030000: "graphics", 0x030200: "compute"}
 

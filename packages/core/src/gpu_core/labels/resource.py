@@ -6,8 +6,8 @@ from gpu_core.config.model import Config
 from gpu_core.config.sharing import ReplicatedResource
 from gpu_core.config.words import SharingStrategy
 from gpu_core.devices.model import MigDevice
-from gpu_core.labels.model import Labels
-from gpu_core.labels.models import Model
+from gpu_core.labels.labeler import Labels
+from gpu_core.labels.products import Model
 
 Values = dict[str, str]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_core.devices.model import Inventory, Platform
-from gpu_core.labels.model import PREFIX, Labels, Node
+from gpu_core.labels.labeler import PREFIX, Labels, Node
 from gpu_core.labels.values import label_value
 
 _DRIVER_CALL = "SystemGetDriverVersion"

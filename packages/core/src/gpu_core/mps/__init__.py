@@ -1,7 +1,6 @@
 """The rules of sharing through CUDA MPS, held in common by the device plugin and the MPS control daemon."""
 
-from gpu_core.mps.control import CONTROL, HEALTH_QUESTION, illness, refusal
-from gpu_core.mps.layout import CONTAINER_ROOT, MpsRoot
+from gpu_core.mps.control import CONTAINER_ROOT, CONTROL, HEALTH_QUESTION, MpsRoot, illness, refusal
 from gpu_core.mps.marks import STARTING, digest, is_same, shortcomings
 from gpu_core.mps.plan import DaemonPlan, SharedGpu, max_clients, plan_daemons, unlimited_gpus
 

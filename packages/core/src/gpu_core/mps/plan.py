@@ -12,7 +12,7 @@ from gpu_core.config.model import Config
 from gpu_core.config.sharing import ReplicatedResource
 from gpu_core.config.words import SharingStrategy
 from gpu_core.errors import MpsError
-from gpu_core.mps.layout import MpsRoot
+from gpu_core.mps.control import MpsRoot
 from gpu_core.resources.model import Device, Resource
 from gpu_core.resources.names import advertised_name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from device_plugin.edits import Edits
+from device_plugin.allocation.allocate import Edits
 from gpu_core.health.book import HealthBook
 from gpu_core.resources.model import Device, Resource
 from gpu_kubelet._pb import deviceplugin_pb2 as pb

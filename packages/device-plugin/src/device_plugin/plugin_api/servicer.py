@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import grpc
 
-from device_plugin.allocate import Rules, allocate
+from device_plugin.allocation.allocate import Rules, allocate
 from device_plugin.metrics import ALLOCATIONS, LATENCY, REFUSALS
 from device_plugin.plugin_api.messages import ONLOOKER, OPTIONS, Listing, container_message, list_message
 from device_plugin.plugin_api.streams import MOST, Streams

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import assert_never
 
+from gpu_core.config.model import DEFAULT_RESOURCE, Config
 from gpu_core.config.words import MigStrategy
-from gpu_core.devices.model import Gpu, MigAttributes
+from gpu_core.devices.model import Gpu, Inventory, MigAttributes
 from gpu_core.errors import ResourceError
+from gpu_core.resources.names import mig_resource_name
 
 
 def check_mig_layout(gpus: Sequence[Gpu], strategy: MigStrategy) -> tuple[str, ...]:
@@ -68,3 +71,17 @@ def _gpu(gpu: Gpu) -> str:
 def _list(texts: Iterable[str]) -> str:
     *before, last = texts
     return f"{', '.join(before)} and {last}" if before else last
+
+
+def mig_patterns(inventory: Inventory | None, config: Config) -> tuple[tuple[str, str], ...]:
+    """Return pairs of a pattern and the name of its resource; `inventory` None is a node that cannot be read."""
+    match config.flags.mig_strategy:
+        case MigStrategy.NONE:
+            return ()
+        case MigStrategy.SINGLE:
+            return (("*", DEFAULT_RESOURCE),)
+        case MigStrategy.MIXED:
+            gpus = () if inventory is None else inventory.gpus
+            profiles = sorted({mig.instance_profile for gpu in gpus for mig in gpu.mig_devices})
+            return tuple((profile, mig_resource_name(profile)) for profile in profiles)
+    assert_never(config.flags.mig_strategy)

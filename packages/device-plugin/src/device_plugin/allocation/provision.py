@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from device_plugin.allocate import Rules, rules_for
+from device_plugin.allocation.allocate import Rules, rules_for
 from gpu_core.cdi.model import Spec
 from gpu_core.cdi.names import CdiClass
 from gpu_core.cdi.specs import CdiRequest, node_specs, spec_warnings

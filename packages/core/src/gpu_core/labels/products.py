@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpu_core.devices.model import Gpu
-from gpu_core.labels.model import Node
+from gpu_core.labels.labeler import Node
 from gpu_core.labels.values import LIMIT
 from gpu_core.labels.written import Written, written
 

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 
 from gpu_cluster.cluster import Cluster
 from gpu_cluster.errors import ApiError, Backoff, ForbiddenError, MissingKindError, NotFoundError
-from gpu_cluster.event_book import Due, EventBook
 from gpu_cluster.kinds import EVENTS
-from gpu_cluster.node_event import NAMESPACE, News, node_event, repetition
+from gpu_cluster.node.event_book import Due, EventBook
+from gpu_cluster.node.event_document import NAMESPACE, News, node_event, repetition
 from gpu_core.errors import ClusterError, Ending
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.metrics import EVENTS_DROPPED

@@ -5,11 +5,10 @@ Every strategy contributes on its own, and `CONTRIBUTIONS` says in which order t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from posixpath import join, normpath
 
-from device_plugin.edits import DeviceNode, Edits, Mount
 from gpu_core.cdi.names import CdiClass, qualified_name
 from gpu_core.config.model import Config
 from gpu_core.config.words import DeviceIDStrategy, DeviceListStrategy, SharingStrategy, only_cdi
@@ -17,6 +16,44 @@ from gpu_core.devices.device_nodes import IMEX_CHANNEL_NODE
 from gpu_core.errors import AllocationError
 from gpu_core.mps import CONTAINER_ROOT, MpsRoot
 from gpu_core.resources.model import Device, Resource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """A writable bind mount."""
+
+    container_path: str
+    host_path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceNode:
+    """A device node that may be read and written."""
+
+    container_path: str
+    host_path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edits:
+    """Changes to one container. `cdi_devices` are qualified names."""
+
+    envs: Mapping[str, str] = field(default_factory=dict)
+    mounts: tuple[Mount, ...] = ()
+    devices: tuple[DeviceNode, ...] = ()
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    cdi_devices: tuple[str, ...] = ()
+
+    def __add__(self, other: Edits) -> Edits:
+        """Return both; of one variable or annotation the later value counts, and nothing is listed twice."""
+        return Edits(
+            envs={**self.envs, **other.envs},
+            mounts=tuple(dict.fromkeys(self.mounts + other.mounts)),
+            devices=tuple(dict.fromkeys(self.devices + other.devices)),
+            annotations={**self.annotations, **other.annotations},
+            cdi_devices=tuple(dict.fromkeys(self.cdi_devices + other.cdi_devices)),
+        )
+
 
 _VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
 _IMEX_CHANNELS = "NVIDIA_IMEX_CHANNELS"

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime
 
-from gpu_cluster.node_event import News, Occurrences
+from gpu_cluster.node.event_document import News, Occurrences
 from gpu_cluster.rate import TokenBucket
 
 BURST = 25

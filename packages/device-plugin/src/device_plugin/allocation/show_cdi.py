@@ -47,7 +47,7 @@ def show_cdi(invocation: Invocation) -> int:
 
 
 def _specs(loaded: Any) -> list[tuple[CdiClass, Spec]]:
-    from device_plugin.provision import node_specifications  # noqa: PLC0415  Only this subcommand needs them here.
+    from device_plugin.allocation.provision import node_specifications  # noqa: PLC0415  Only this subcommand needs them here.
     from gpu_core.hardware.source import node_source  # noqa: PLC0415
 
     settings = loaded.settings

@@ -6,8 +6,8 @@ import random
 import threading
 from collections.abc import Callable
 
-from device_plugin.startup_taint import NodeTaints
 from gpu_cluster import NODES, ApiError, Backoff, Cluster, ConflictError, UnreachableError
+from gpu_cluster.node.taints import NodeTaints
 from gpu_core.errors import ClusterError, Ending
 from gpu_core.runtime.logs import get_logger
 

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from device_plugin.mps import Seen, obstacle, unusable
 from gpu_core.errors import ProcessError
 from gpu_core.mps import CONTROL, HEALTH_QUESTION, DaemonPlan, MpsRoot, digest, illness
 from gpu_core.mps.marks import MOST
+from gpu_core.mps.readiness import Seen, obstacle, unusable
 from gpu_core.runtime.file_watch import DirectoriesWatch
 from gpu_core.runtime.files import read_regular
 from gpu_core.runtime.logs import get_logger

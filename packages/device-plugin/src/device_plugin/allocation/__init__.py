@@ -1,0 +1,1 @@
+"""What a container is given for the devices that the kubelet chose."""
