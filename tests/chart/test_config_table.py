@@ -14,10 +14,10 @@ import yaml
 from chart.conftest import Render
 from chart.rendering import CHART, REPOSITORY, ROOT, Values, render
 from chart.test_notes import with_notes
-from gpu_core.config.dump import config_text
+from gpu_core.config.effective import config_text
+from gpu_core.config.file.decode import parse_text
 from gpu_core.config.model import Config
-from gpu_core.config.parse import parse_text
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 from gpu_core.config.rules import judge_words
 
 GOLDEN = ROOT / "tests/golden/config/config-files.json"

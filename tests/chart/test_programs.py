@@ -7,8 +7,11 @@ import pytest
 from chart.conftest import Render
 from chart.rendering import ABSENT, Values, merged
 from chart.test_config_manager import BASE, environment
-from gpu_core.config.options import Program
-from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON
+from gpu_core.config.programs.config_manager import CONFIG_MANAGER
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.mps_control_daemon import MPS_CONTROL_DAEMON
+from gpu_core.config.programs.options import Program
 
 PLUGIN = f"DaemonSet/{BASE}: pod.containers[nvidia-device-plugin-ctr]"
 GFD = f"DaemonSet/{BASE}-gfd: pod.containers[gpu-feature-discovery-ctr]"

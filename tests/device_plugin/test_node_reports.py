@@ -16,7 +16,7 @@ from fakes.api_server import ApiServer
 from fakes.kubeconfig import write_kubeconfig
 from fakes.running_plugin import RunningPlugin, run_plugin, topology
 from gpu_cluster.node.reports import Reports
-from gpu_core.config.settings import PluginSettings
+from gpu_core.config.programs.device_plugin import PluginSettings
 from gpu_core.errors import UsageError
 from gpu_core.runtime.counters import Counters
 from gpu_demo.kubelet import Kubelet, Listed

@@ -9,7 +9,7 @@ from device_plugin.allocation.provision import provide
 from fakes import cdi_runtime
 from gpu_core.cdi.names import CdiClass, file_name
 from gpu_core.config.load import load
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 from gpu_core.config.words import DeviceListStrategy
 from gpu_core.devices.model import Inventory, Platform
 from gpu_core.devices.simulated.files import load_node

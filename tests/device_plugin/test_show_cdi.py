@@ -11,7 +11,7 @@ import pytest
 
 from device_plugin.allocation.show_cdi import CDI
 from gpu_core.command import run_program
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 
 NODE = "--simulated-node=a100-mig-mixed"
 

@@ -16,7 +16,8 @@ from fakes.patience import PATIENCE
 from fakes.running_plugin import Log
 from gpu_core.command import run_program
 from gpu_core.config.load import load
-from gpu_core.config.programs import DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
 from gpu_core.hardware.source import node_source
 from gpu_core.mps import MpsRoot
 from gpu_core.runtime.counters import Counters

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_core.config.load import load
-from gpu_core.config.programs import GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import configure

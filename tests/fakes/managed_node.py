@@ -15,7 +15,7 @@ from fakes.api_server import ApiServer
 from fakes.configmap import ConfigMapVolume
 from fakes.kubeconfig import write_kubeconfig
 from fakes.patience import PATIENCE
-from gpu_core.config.settings import ConfigManagerSettings
+from gpu_core.config.programs.config_manager import ConfigManagerSettings
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.supervise import Stop
 

@@ -19,7 +19,7 @@ import yaml
 from fakes.mps_tools import MpsTools, is_running
 from fakes.patience import PATIENCE
 from gpu_core.config.load import load
-from gpu_core.config.programs import MPS_CONTROL_DAEMON
+from gpu_core.config.programs.mps_control_daemon import MPS_CONTROL_DAEMON
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.hardware.source import node_source
 from gpu_core.mps import DaemonPlan, MpsRoot, SharedGpu

@@ -14,7 +14,7 @@ from typing import Any
 from device_plugin.doctor.scene import Driver, Scene
 from fakes.driver_root import debian, link, put
 from gpu_core.config.load import load
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 from gpu_core.devices.choose import open_backend
 from gpu_core.devices.simulated.files import load_node
 from gpu_core.errors import ConfigError, ProcessError, SuiteError

@@ -19,7 +19,7 @@ from device_plugin.plugin_api.phases import Pace
 from device_plugin.serve import kubelet_places, running
 from fakes.patience import PATIENCE
 from gpu_core.config.load import load
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 from gpu_core.devices.simulated.files import load_node
 from gpu_core.devices.simulated.node import SimulatedNode
 from gpu_core.hardware.node_health import Observer

@@ -16,7 +16,7 @@ from config_manager.serve import Surroundings, task_of
 from config_manager.switch import Switch
 from config_manager.watch import LabelSeen
 from fakes.configmap import ConfigMapVolume
-from gpu_core.config.settings import ConfigManagerSettings
+from gpu_core.config.programs.config_manager import ConfigManagerSettings
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.supervise import Stop

@@ -22,7 +22,7 @@ from fakes.virtual_threads import living_in
 from fakes.virtual_world import World
 from gpu_core.config.load import load
 from gpu_core.config.model import Config
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.device_nodes import CONTROL_NODES
 from gpu_core.devices.driver_threads import DriverThreads

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpu_core.config.load import load
-from gpu_core.config.programs import GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
 from gpu_core.config.words import LabelDestination
 from gpu_core.errors import UsageError
 from gpu_feature_discovery.destination import destination

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gpu_core.command import run_program
-from gpu_core.config.programs import GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
 from gpu_feature_discovery.app import run
 
 GOLDEN = Path(__file__).parents[1] / "golden"

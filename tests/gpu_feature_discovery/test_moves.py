@@ -14,7 +14,7 @@ from fakes.api_server import ApiServer
 from fakes.gfd_bench import Bench
 from fakes.kubeconfig import write_kubeconfig
 from gpu_core.command import run_program
-from gpu_core.config.programs import GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
 from gpu_feature_discovery.app import run
 from gpu_feature_discovery.node_patch import ANNOTATION
 

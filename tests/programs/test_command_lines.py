@@ -13,9 +13,9 @@ import pytest
 
 from fakes.patience import PATIENCE
 from fakes.waiting import wait_for
-from gpu_core.config.flags import read_flags
-from gpu_core.config.options import Program
-from gpu_core.config.programs import PROGRAMS
+from gpu_core.config.programs.flags import read_flags
+from gpu_core.config.programs.options import Program
+from gpu_core.config.reference import PROGRAMS
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent

@@ -10,7 +10,9 @@ import pytest
 
 from fakes.driver_root import put
 from gpu_core.config.load import load
-from gpu_core.config.programs import DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.mps_control_daemon import MPS_CONTROL_DAEMON
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.nvml.library import LIBRARY

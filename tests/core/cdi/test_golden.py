@@ -21,7 +21,7 @@ from gpu_core.cdi.names import CdiClass, file_name
 from gpu_core.cdi.spec import SpecOptions, extra_spec, gpu_spec, imex_spec
 from gpu_core.config.load import load
 from gpu_core.config.model import Config
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 from gpu_core.config.words import DeviceDiscoveryStrategy, MigStrategy
 from gpu_core.devices.choose import open_backend
 from gpu_core.devices.device_nodes import ImexChannel

@@ -16,7 +16,7 @@ from gpu_core.cdi.spec import gpu_spec
 from gpu_core.cdi.specs import CdiRequest, node_specs, spec_warnings
 from gpu_core.cdi.write import text, write_specs
 from gpu_core.config.load import load
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.choose import open_backend
 from gpu_core.devices.device_nodes import ImexChannel

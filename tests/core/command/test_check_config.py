@@ -15,8 +15,12 @@ from typing import Any
 import pytest
 
 from gpu_core.command import run_program
-from gpu_core.config.options import Program
-from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON, PROGRAMS
+from gpu_core.config.programs.config_manager import CONFIG_MANAGER
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.mps_control_daemon import MPS_CONTROL_DAEMON
+from gpu_core.config.programs.options import Program
+from gpu_core.config.reference import PROGRAMS
 
 
 def test_checks_a_config_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,7 +185,7 @@ def test_config_manager_needs_the_name_of_a_file(capsys: pytest.CaptureFixture[s
 STANDARD_INPUT = """
 import os, sys
 from gpu_core.command import run_program
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 sys.exit(run_program(DEVICE_PLUGIN, ["check-config", "-"], {}, lambda loaded: 3))
 """
 

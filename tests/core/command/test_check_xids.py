@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from gpu_core.command import run_program
-from gpu_core.config.programs import DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
 
 
 @pytest.mark.parametrize(

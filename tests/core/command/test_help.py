@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from gpu_core.command import Subcommand, run_program
-from gpu_core.config.options import Group, setting
-from gpu_core.config.programs import DEVICE_PLUGIN, PROGRAMS
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
+from gpu_core.config.programs.options import Group, setting
+from gpu_core.config.reference import PROGRAMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +103,10 @@ def test_an_argument_may_be_a_choice_of_words(capsys: pytest.CaptureFixture[str]
 SCRIPT = """
 import os, sys
 from gpu_core.command import run_program
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 from gpu_core.command import Subcommand
 from dataclasses import dataclass
-from gpu_core.config.options import Group, setting
+from gpu_core.config.programs.options import Group, setting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:

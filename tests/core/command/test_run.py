@@ -14,8 +14,9 @@ import pytest
 
 from gpu_core.command import Invocation, Subcommand, run_program
 from gpu_core.config.load import Loaded
-from gpu_core.config.options import Group, setting
-from gpu_core.config.programs import DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.options import Group, setting
 from gpu_core.errors import ConfigError, HardwareError
 
 

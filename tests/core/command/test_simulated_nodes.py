@@ -7,7 +7,8 @@ import json
 import pytest
 
 from gpu_core.command import run_program
-from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN
+from gpu_core.config.programs.config_manager import CONFIG_MANAGER
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 from gpu_core.devices.simulated.files import describe_nodes, node_names
 
 

@@ -13,7 +13,7 @@ import pytest
 SCRIPT = """
 import os, sys
 from gpu_core.command import run_program
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 sys.exit(run_program(DEVICE_PLUGIN, sys.argv[1:], os.environ, lambda loaded: 3))
 """
 PROBLEM = "nvidia-device-plugin: The answer cannot be written to standard output: No space left on device.\n"

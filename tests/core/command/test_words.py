@@ -7,8 +7,9 @@ from __future__ import annotations
 import pytest
 
 from gpu_core.command.words import ignored_words, is_near, refuse_near_miss
-from gpu_core.config.flags import read_flags
-from gpu_core.config.programs import DEVICE_PLUGIN, PROGRAMS
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
+from gpu_core.config.programs.flags import read_flags
+from gpu_core.config.reference import PROGRAMS
 from gpu_core.errors import UsageError
 
 NAMES = ("status", "cdi", "check-config", "help")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_core.config.document import Mapping, Node, Scalar, Sequence
+from gpu_core.config.file.document import Mapping, Node, Scalar, Sequence
 
 
 def values(node: Node | None) -> object:

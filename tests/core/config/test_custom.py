@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpu_core.config.load import load
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 from gpu_core.config.sharing import ReplicatedResource, ReplicatedResources, Sharing
 
 

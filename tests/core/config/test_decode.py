@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 
 from gpu_core.config.duration import Duration
+from gpu_core.config.file.decode import parse_text
 from gpu_core.config.layers import Position, dotted
-from gpu_core.config.parse import parse_text
 
 
 def given(text: str) -> dict[str, object]:

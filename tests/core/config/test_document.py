@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.config.plain_values import values
-from gpu_core.config.document import MAX_BYTES, UnreadableError, read_document
+from gpu_core.config.file.document import MAX_BYTES, UnreadableError, read_document
 
 BOMB = b"a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + b"".join(
     b"a%d: &a%d [%s]\n" % (level, level, b", ".join([b"*a%d" % (level - 1)] * 10)) for level in range(1, 10)

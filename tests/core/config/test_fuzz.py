@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_core.command.check import check
 from gpu_core.command.check_config import as_json, as_text
 from gpu_core.config.build import build_config
-from gpu_core.config.check import check
-from gpu_core.config.custom import without_custom_resources
 from gpu_core.config.effective import document
-from gpu_core.config.flags import CommandLine
-from gpu_core.config.parse import parse_text
-from gpu_core.config.programs import PROGRAMS
-from gpu_core.config.rules import judge_config, judge_words
+from gpu_core.config.file.decode import parse_text
+from gpu_core.config.programs.flags import CommandLine
+from gpu_core.config.reference import PROGRAMS
+from gpu_core.config.rules import judge_config, judge_words, without_custom_resources
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "config" / "config-files.json"
 TEXTS = sorted({case["config"].encode() for case in json.loads(GOLDEN.read_text(encoding="utf-8"))["cases"]})

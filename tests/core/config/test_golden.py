@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpu_core.config.load import load
-from gpu_core.config.programs import PROGRAMS
+from gpu_core.config.reference import PROGRAMS
 from gpu_core.errors import SuiteError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "config"

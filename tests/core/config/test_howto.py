@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpu_core.command import run_program
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 
 PAGE = (Path(__file__).parents[3] / "docs" / "howto" / "configure.md").read_text(encoding="utf-8")
 BROKEN = 'version: v1\nflags:\n  renameByDefault: true\n  failOnInitError: "true"\n'

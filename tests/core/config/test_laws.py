@@ -8,9 +8,9 @@ from hypothesis import given
 
 from core.config.legal_layers import layers
 from gpu_core.config.build import build_config
-from gpu_core.config.dump import config_document
+from gpu_core.config.effective import config_document
+from gpu_core.config.file.decode import parse_text
 from gpu_core.config.layers import Layer, union
-from gpu_core.config.parse import parse_text
 
 
 @given(layers(), layers(), layers())

@@ -11,8 +11,8 @@ import pytest
 from gpu_core.config.layers import Origin, Position, Source
 from gpu_core.config.load import load
 from gpu_core.config.model import Config, Flags, PluginFlags
-from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN
-from gpu_core.config.settings import ConfigManagerSettings, PluginSettings
+from gpu_core.config.programs.config_manager import CONFIG_MANAGER, ConfigManagerSettings
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN, PluginSettings
 from gpu_core.config.words import DeviceListStrategy, FallbackStrategy, LogLevel, MigStrategy
 from gpu_core.errors import ConfigError, UsageError
 

@@ -9,10 +9,12 @@ from collections.abc import Mapping
 import pytest
 
 from gpu_core.config.duration import Duration
-from gpu_core.config.environment import environment_layer
-from gpu_core.config.flags import flag_layer, read_flags
 from gpu_core.config.layers import Layer, dotted
-from gpu_core.config.programs import CONFIG_MANAGER, DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.config_manager import CONFIG_MANAGER
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
+from gpu_core.config.programs.flags import read_flags
+from gpu_core.config.programs.given import environment_layer, flag_layer
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
 from gpu_core.errors import UsageError
 
 OPTIONS = DEVICE_PLUGIN.options

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpu_core.config.layers import dotted
-from gpu_core.config.programs import PROGRAMS
-from gpu_core.config.reference import config_page, flags_page
+from gpu_core.config.reference import PROGRAMS, config_page, flags_page
 from gpu_core.config.schema import json_schema
 from gpu_core.config.shape import Section, leaves, shape
 

@@ -8,7 +8,9 @@ import pytest
 
 from gpu_core.config.load import load
 from gpu_core.config.model import PluginFlags
-from gpu_core.config.programs import DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.mps_control_daemon import MPS_CONTROL_DAEMON
 from gpu_core.config.words import SharingStrategy
 from gpu_core.errors import ConfigError
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from gpu_core.config.scalars import is_yaml11_boolean, resolve, whole_number
+from gpu_core.config.file.scalars import is_yaml11_boolean, resolve, whole_number
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,14 @@ from hypothesis import given
 
 from core.config.legal_layers import layers
 from core.config.plain_values import values
+from gpu_core.command.check import check
 from gpu_core.config.build import build_config
-from gpu_core.config.check import check
-from gpu_core.config.document import read_document
-from gpu_core.config.dump import config_document
-from gpu_core.config.flags import CommandLine
+from gpu_core.config.effective import config_document
+from gpu_core.config.file.decode import parse_text
+from gpu_core.config.file.document import read_document
 from gpu_core.config.layers import Layer
-from gpu_core.config.parse import parse_text
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
+from gpu_core.config.programs.flags import CommandLine
 from gpu_core.config.schema import json_schema
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "config" / "config-files.json"

@@ -9,8 +9,8 @@ import pytest
 
 from gpu_core.config.keys import key
 from gpu_core.config.model import Resources
-from gpu_core.config.options import Group, Program, for_key
-from gpu_core.config.programs import PROGRAMS
+from gpu_core.config.programs.options import Group, Program, for_key
+from gpu_core.config.reference import PROGRAMS
 from gpu_core.config.shape import Leaf, Section, at, members_of, shape
 from gpu_core.config.sharing import Sharing
 from gpu_core.config.words import DeviceListStrategy, MigStrategy

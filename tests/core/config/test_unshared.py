@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from gpu_core.config.load import load
-from gpu_core.config.options import Program
-from gpu_core.config.programs import DEVICE_PLUGIN, PROGRAMS
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
+from gpu_core.config.programs.options import Program
+from gpu_core.config.reference import PROGRAMS
 from gpu_core.config.sharing import ReplicatedResource
 from gpu_core.config.words import SharingStrategy
 

@@ -12,8 +12,10 @@ from core.devices.test_ldcache import X86_64, cache
 from fakes.driver_root import link, put
 from gpu_core.config.load import load
 from gpu_core.config.model import Flags
-from gpu_core.config.options import Program
-from gpu_core.config.programs import DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.mps_control_daemon import MPS_CONTROL_DAEMON
+from gpu_core.config.programs.options import Program
 from gpu_core.devices.library_search import LibrarySearch, candidates
 
 ML = "libnvidia-ml.so.1"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpu_core.config.load import load
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 from gpu_core.config.words import LogLevel, MigStrategy
 from gpu_core.devices.model import LinkLevel, Platform
 from gpu_core.runtime.logs import configure, configure_by, get_logger
@@ -164,7 +164,7 @@ def test_the_form_follows_the_settings_and_the_stream(
 _OTHERS = """
 import logging, sys, threading, warnings
 from gpu_core.config.load import load
-from gpu_core.config.programs import DEVICE_PLUGIN
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 from gpu_core.runtime.logs import configure_by
 configure_by(load(DEVICE_PLUGIN, [], {}).settings)
 class Careless:

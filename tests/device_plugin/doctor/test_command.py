@@ -17,8 +17,7 @@ from gpu_core.command import run_program
 from gpu_core.command.terminal import Terminal
 from gpu_core.config.load import Loaded
 from gpu_core.config.model import Config
-from gpu_core.config.programs import DEVICE_PLUGIN
-from gpu_core.config.settings import PluginSettings
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN, PluginSettings
 from gpu_core.devices.backend import Backend
 from gpu_core.errors import NvmlCallError
 from gpu_core.hardware.source import NodeSource

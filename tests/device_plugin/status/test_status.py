@@ -22,8 +22,7 @@ from fakes.pod_resources import pod_resources
 from fakes.running_plugin import RunningPlugin, run_plugin, topology
 from gpu_core.command import run_program
 from gpu_core.config.load import Loaded
-from gpu_core.config.programs import DEVICE_PLUGIN
-from gpu_core.config.settings import PluginSettings
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN, PluginSettings
 from gpu_core.runtime.probes import Pulse
 from gpu_core.web.endpoints import answering
 from gpu_demo.kubelet import Kubelet, Listed

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from config_manager.plan import Found, Plan
-from gpu_core.config.document import MAX_BYTES
+from gpu_core.config.file.document import MAX_BYTES
 from gpu_core.errors import ConfigError
 from gpu_core.runtime.files import read_regular, write_atomically
 from gpu_core.runtime.passing import passing_name

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from gpu_core.config.options import Program
-from gpu_core.config.parse import parse_text
-from gpu_core.config.programs import DEVICE_PLUGIN, GPU_FEATURE_DISCOVERY, MPS_CONTROL_DAEMON
+from gpu_core.config.file.decode import parse_text
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
+from gpu_core.config.programs.mps_control_daemon import MPS_CONTROL_DAEMON
+from gpu_core.config.programs.options import Program
 from gpu_core.config.rules import judge_words
 from gpu_core.config.words import FallbackStrategy
 

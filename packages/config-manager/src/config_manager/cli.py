@@ -15,7 +15,7 @@ def main() -> None:
     hold_signals()
     from config_manager.serve import run
     from gpu_core.command import run_program
-    from gpu_core.config.programs import CONFIG_MANAGER
+    from gpu_core.config.programs.config_manager import CONFIG_MANAGER
     from gpu_core.runtime.ending import leave
     from gpu_core.runtime.outlet import nobody_waits_for
 

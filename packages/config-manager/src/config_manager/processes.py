@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from gpu_core.config.flags import flag_layer, read_flags
 from gpu_core.config.layers import key_path
-from gpu_core.config.programs import PROGRAMS
+from gpu_core.config.programs.flags import read_flags
+from gpu_core.config.programs.given import flag_layer
+from gpu_core.config.reference import PROGRAMS
 from gpu_core.errors import UsageError
 
 COMM_LENGTH = 15

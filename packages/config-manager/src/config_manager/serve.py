@@ -22,7 +22,7 @@ from config_manager.watch import NodeWatch
 from gpu_cluster import Backoff, Cluster, connect
 from gpu_cluster.node.events import NodeEvents
 from gpu_core.config.load import Loaded
-from gpu_core.config.settings import ConfigManagerSettings
+from gpu_core.config.programs.config_manager import ConfigManagerSettings
 from gpu_core.errors import UsageError
 from gpu_core.runtime import logs
 from gpu_core.runtime.build import version

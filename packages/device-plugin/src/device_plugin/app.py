@@ -11,7 +11,7 @@ from device_plugin.node import Node, Places
 from device_plugin.plan import check_any_usable, health_rules
 from device_plugin.status.standing import ConfigInUse, Standing
 from gpu_core.config.load import Loaded
-from gpu_core.config.settings import PluginSettings
+from gpu_core.config.programs.device_plugin import PluginSettings
 from gpu_core.devices.filter import report
 from gpu_core.devices.model import Inventory
 from gpu_core.errors import HardwareError, SuiteError

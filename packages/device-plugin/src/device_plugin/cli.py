@@ -22,7 +22,7 @@ def main() -> None:
     from device_plugin.serve import run
     from device_plugin.status.command import STATUS
     from gpu_core.command import run_program
-    from gpu_core.config.programs import DEVICE_PLUGIN
+    from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
     from gpu_core.runtime.ending import leave
     from gpu_core.runtime.outlet import nobody_waits_for
 

@@ -14,7 +14,7 @@ from device_plugin.plugin_api.plugins import KubeletPlaces, Plugins
 from device_plugin.plugin_api.servicer import Serving
 from gpu_core.cdi.names import SPEC_DIRECTORY
 from gpu_core.config.model import Config
-from gpu_core.config.settings import PluginSettings
+from gpu_core.config.programs.device_plugin import PluginSettings
 from gpu_core.devices.driver_threads import StuckCall
 from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.devices.model import Fault, Inventory

@@ -19,8 +19,7 @@ from gpu_cluster import Cluster, connect
 from gpu_cluster.node.reports import Reports, Wanted, reporting
 from gpu_cluster.node.taints import is_taint_key
 from gpu_core.config.load import Loaded
-from gpu_core.config.programs import DEVICE_PLUGIN
-from gpu_core.config.settings import PluginSettings
+from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN, PluginSettings
 from gpu_core.devices.driver_threads import DriverThreads, by_function
 from gpu_core.errors import KubeletError, UsageError
 from gpu_core.hardware.node_health import Observer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_core.config.load import Loaded
-from gpu_core.config.settings import GfdSettings
+from gpu_core.config.programs.gpu_feature_discovery import GfdSettings
 
 
 def run(loaded: Loaded[GfdSettings]) -> int:

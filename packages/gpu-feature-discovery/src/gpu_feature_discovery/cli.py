@@ -14,7 +14,7 @@ def main() -> None:
     """Run the program named on the command line."""
     hold_signals()
     from gpu_core.command import run_program
-    from gpu_core.config.programs import GPU_FEATURE_DISCOVERY
+    from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
     from gpu_core.runtime.ending import leave
     from gpu_core.runtime.outlet import nobody_waits_for
     from gpu_feature_discovery.app import run

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gpu_cluster import Backoff, UnauthorizedError
 from gpu_core.config.load import Loaded
-from gpu_core.config.settings import GfdSettings
+from gpu_core.config.programs.gpu_feature_discovery import GfdSettings
 from gpu_core.devices.driver_threads import DriverThreads, StuckCall
 from gpu_core.errors import Ending, HardwareError, PublishError, SuiteError
 from gpu_core.labels import Labels

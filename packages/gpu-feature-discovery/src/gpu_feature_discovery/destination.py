@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpu_core.config.load import Loaded
-from gpu_core.config.settings import GfdSettings
+from gpu_core.config.programs.gpu_feature_discovery import GfdSettings
 from gpu_core.config.words import LabelDestination
 from gpu_core.errors import UsageError
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_core.config.load import Loaded
-from gpu_core.config.settings import GfdSettings
+from gpu_core.config.programs.gpu_feature_discovery import GfdSettings
 from gpu_core.devices.backend import Backend
 from gpu_core.devices.choose import open_backend
 from gpu_core.devices.driver_threads import DriverThreads

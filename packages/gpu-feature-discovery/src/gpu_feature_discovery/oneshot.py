@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from gpu_core.command import complain, tell
 from gpu_core.config.load import Loaded
-from gpu_core.config.settings import GfdSettings
+from gpu_core.config.programs.gpu_feature_discovery import GfdSettings
 from gpu_core.config.words import LabelDestination
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.errors import HardwareError

@@ -7,8 +7,7 @@ import time
 from pathlib import Path
 
 from gpu_core.config.load import Loaded
-from gpu_core.config.programs import GPU_FEATURE_DISCOVERY
-from gpu_core.config.settings import GfdSettings
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY, GfdSettings
 from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.runtime.config_in_use import config_changes_to
 from gpu_core.runtime.counters import Counters

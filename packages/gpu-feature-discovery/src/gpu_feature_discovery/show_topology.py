@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gpu_core.command import Invocation, Subcommand, tell
-from gpu_core.config.options import Group, setting
+from gpu_core.config.programs.options import Group, setting
 
 
 class OutputFormat(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpu_core.config.dump import config_text
+from gpu_core.config.effective import config_text
 from gpu_core.config.model import Config
 from gpu_core.runtime.probes import Check
 from gpu_core.web.frame import ago

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from gpu_core.config.load import Loaded
-from gpu_core.config.settings import MpsSettings
+from gpu_core.config.programs.mps_control_daemon import MpsSettings
 from gpu_core.config.words import SharingStrategy
 from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.devices.filter import report

@@ -14,7 +14,7 @@ def main() -> None:
     """Run the program named on the command line."""
     hold_signals()
     from gpu_core.command import run_program
-    from gpu_core.config.programs import MPS_CONTROL_DAEMON
+    from gpu_core.config.programs.mps_control_daemon import MPS_CONTROL_DAEMON
     from gpu_core.runtime.ending import leave
     from gpu_core.runtime.outlet import nobody_waits_for
     from mps_control_daemon.mount_shm import MOUNT_SHM

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_core.command import Invocation, Subcommand
-from gpu_core.config import common_settings
+from gpu_core.config.programs import settings as common_settings
 from gpu_core.errors import MpsError
 from gpu_core.mps import MpsRoot
 from gpu_core.runtime.process import Completed

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 import time
 
-from gpu_core.config.dump import config_text
+from gpu_core.config.effective import config_text
 from gpu_core.config.load import Loaded
-from gpu_core.config.programs import MPS_CONTROL_DAEMON
-from gpu_core.config.settings import MpsSettings
+from gpu_core.config.programs.mps_control_daemon import MPS_CONTROL_DAEMON, MpsSettings
 from gpu_core.devices.driver_threads import DriverThreads, by_function
 from gpu_core.hardware.source import node_source
 from gpu_core.runtime.build import version

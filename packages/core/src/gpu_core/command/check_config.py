@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from gpu_core.command.check import Report, check
 from gpu_core.command.subcommands import Invocation, Subcommand
 from gpu_core.command.tell import tell
-from gpu_core.config.check import Report, check
-from gpu_core.config.document import MAX_BYTES
+from gpu_core.config.file.decode import Parsed, parse_text
+from gpu_core.config.file.document import MAX_BYTES
 from gpu_core.config.layers import dotted
 from gpu_core.config.load import config_file, read_config_file
-from gpu_core.config.options import Group, Program, setting
-from gpu_core.config.parse import Parsed, parse_text
+from gpu_core.config.programs.options import Group, Program, setting
 from gpu_core.errors import ConfigError, UsageError
 from gpu_core.health.xids import XidPolicy, policy_text
 from gpu_core.runtime.files import read_open

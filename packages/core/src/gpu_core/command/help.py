@@ -22,9 +22,9 @@ from typer.core import TyperCommand, TyperGroup
 from gpu_core.command.subcommands import Subcommand
 from gpu_core.command.tell import tell
 from gpu_core.config.effective import plain
-from gpu_core.config.flags import dashed
 from gpu_core.config.layers import KeyPath, key_path
-from gpu_core.config.options import Option, Program
+from gpu_core.config.programs.flags import dashed
+from gpu_core.config.programs.options import Option, Program
 from gpu_core.config.shape import Form
 from gpu_core.devices.simulated.files import describe_nodes
 from gpu_core.errors import UsageError

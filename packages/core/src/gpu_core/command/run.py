@@ -13,9 +13,9 @@ from gpu_core.command.simulated_nodes import SIMULATED_NODES
 from gpu_core.command.subcommands import Invocation, Subcommand
 from gpu_core.command.tell import complain, tell
 from gpu_core.command.words import ignored_words, refuse_near_miss
-from gpu_core.config.flags import CommandLine, read_flags
 from gpu_core.config.load import Loaded, load_line
-from gpu_core.config.options import Program
+from gpu_core.config.programs.flags import CommandLine, read_flags
+from gpu_core.config.programs.options import Program
 from gpu_core.errors import Ending, SuiteError
 from gpu_core.runtime.build import build
 

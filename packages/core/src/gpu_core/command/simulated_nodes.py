@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from gpu_core.command.subcommands import Invocation, Subcommand
 from gpu_core.command.tell import tell
-from gpu_core.config.options import Group, setting
+from gpu_core.config.programs.options import Group, setting
 
 
 class OutputFormat(StrEnum):

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpu_core.config.build import build_settings
-from gpu_core.config.environment import environment_layer
-from gpu_core.config.flags import CommandLine, flag_layer
 from gpu_core.config.layers import union
 from gpu_core.config.load import Loaded, config_error, load_line
-from gpu_core.config.options import Option, Program, for_settings
+from gpu_core.config.programs.flags import CommandLine
+from gpu_core.config.programs.given import environment_layer, flag_layer
+from gpu_core.config.programs.options import Option, Program, for_settings
 from gpu_core.config.rules import judge_setting_words, judge_settings
 from gpu_core.errors import UsageError
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpu_core.config.flags import CommandLine
 from gpu_core.config.problems import printable, shortened
+from gpu_core.config.programs.flags import CommandLine
 from gpu_core.errors import UsageError
 
 

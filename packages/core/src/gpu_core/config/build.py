@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from gpu_core.config.layers import Entry, KeyPath, Layer, below
 from gpu_core.config.model import Config
-from gpu_core.config.options import Option
+from gpu_core.config.programs.options import Option
 from gpu_core.config.shape import Form, Leaf, Section, Words, shape
 
 S = TypeVar("S")

@@ -7,15 +7,16 @@ alone is the original's. Entries of `sharing` that share nothing are left out.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 from gpu_core.config.duration import Duration
 from gpu_core.config.layers import Given, KeyPath, Layer, below, key_path
-from gpu_core.config.model import DEFAULT_RESOURCE
-from gpu_core.config.options import Program
-from gpu_core.config.shape import Section, shape
+from gpu_core.config.model import DEFAULT_RESOURCE, Config
+from gpu_core.config.programs.options import Program
+from gpu_core.config.shape import Leaf, Section, shape
 from gpu_core.config.sharing import divides
 
 # These are left out, rather than null, when nothing sets them.
@@ -149,3 +150,31 @@ def _without_unshared(layer: Layer, section: KeyPath) -> Layer:
     if kept:
         return {**layer, path: Given(value=kept, origin=given.origin)}
     return {key: value for key, value in layer.items() if key[: len(section)] != section}
+
+
+def config_document(config: Config) -> dict[str, Any]:
+    """Return every key with its value in JSON's terms; keys without a value and absent sections are left out."""
+    return _written(config, shape())
+
+
+def config_text(config: Config) -> str:
+    """Return every key with its value as a config file in YAML, for a person to read."""
+    import yaml  # noqa: PLC0415  only for those who show it
+
+    values = json.loads(json.dumps(config_document(config)))
+    return str(yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
+
+
+def _written(value: Any, section: Section) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for member in section.members:
+        inner = getattr(value, member.attribute)
+        if inner is None:
+            continue
+        if isinstance(member, Leaf):
+            result[member.key.name] = plain(inner)
+        elif member.repeated:
+            result[member.key.name] = [_written(entry, member) for entry in inner]
+        else:
+            result[member.key.name] = _written(inner, member)
+    return result

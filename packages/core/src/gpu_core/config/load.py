@@ -12,17 +12,16 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from gpu_core.config.build import build_config, build_settings
-from gpu_core.config.custom import without_custom_resources
-from gpu_core.config.document import MAX_BYTES
 from gpu_core.config.effective import document
-from gpu_core.config.environment import environment_layer
-from gpu_core.config.flags import CommandLine, flag_layer, read_flags
+from gpu_core.config.file.decode import Parsed, parse_text
+from gpu_core.config.file.document import MAX_BYTES
 from gpu_core.config.layers import DEFAULT_ORIGIN, Layer, Origin, Source, key_path, union
 from gpu_core.config.model import Config
-from gpu_core.config.options import Program
-from gpu_core.config.parse import Parsed, parse_text
 from gpu_core.config.problems import Problem
-from gpu_core.config.rules import judge_config, judge_devices, judge_settings, judge_words
+from gpu_core.config.programs.flags import CommandLine, read_flags
+from gpu_core.config.programs.given import environment_layer, flag_layer
+from gpu_core.config.programs.options import Program
+from gpu_core.config.rules import judge_config, judge_devices, judge_settings, judge_words, without_custom_resources
 from gpu_core.errors import ConfigError
 from gpu_core.runtime.files import is_unnamed_pipe, read_given
 

@@ -2,7 +2,7 @@
 
 A `Config` is complete: file, environment and flags have been layered and checked before it is made. Resource
 names are full (`nvidia.com/gpu`). What only one program's command line knows (the kubelet's socket, say) is
-not here but in `gpu_core.config.options`.
+not here but in `gpu_core.config.programs.options`.
 """
 
 from __future__ import annotations

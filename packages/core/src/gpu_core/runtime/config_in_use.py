@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from gpu_core.config.document import MAX_BYTES
+from gpu_core.config.file.document import MAX_BYTES
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.file_watch import LOOK_AGAIN, DirectoriesWatch, directories_to
 from gpu_core.runtime.files import is_unnamed_pipe, read_beginning

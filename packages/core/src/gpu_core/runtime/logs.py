@@ -12,7 +12,7 @@ import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO, assert_never, cast
 
-from gpu_core.config.common_settings import OperationSettings
+from gpu_core.config.programs.settings import OperationSettings
 from gpu_core.config.words import LogFormat
 from gpu_core.runtime.log_text import block, is_block, plain
 from gpu_core.runtime.outlet import outlet_of

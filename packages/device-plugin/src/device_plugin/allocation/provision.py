@@ -12,7 +12,7 @@ from gpu_core.cdi.names import CdiClass
 from gpu_core.cdi.specs import CdiRequest, node_specs, spec_warnings
 from gpu_core.cdi.write import write_specs
 from gpu_core.config.model import Config
-from gpu_core.config.settings import PluginSettings
+from gpu_core.config.programs.device_plugin import PluginSettings
 from gpu_core.config.words import uses_cdi
 from gpu_core.devices.device_nodes import ImexChannel, control_nodes, imex_channels
 from gpu_core.devices.filter import apply as without_unmanaged

@@ -10,7 +10,7 @@ from gpu_core.cdi.model import Spec
 from gpu_core.cdi.names import CdiClass, qualified_name
 from gpu_core.cdi.write import text
 from gpu_core.command import Invocation, Subcommand, tell
-from gpu_core.config.options import Group, setting
+from gpu_core.config.programs.options import Group, setting
 from gpu_core.errors import UsageError
 
 

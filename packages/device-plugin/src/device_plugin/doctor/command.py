@@ -11,8 +11,8 @@ from typing import Any
 from gpu_core.command import Invocation, Subcommand, tell
 from gpu_core.command.terminal import terminal_of
 from gpu_core.config.model import Config
-from gpu_core.config.options import Group, setting
-from gpu_core.config.settings import PluginSettings
+from gpu_core.config.programs.device_plugin import PluginSettings
+from gpu_core.config.programs.options import Group, setting
 from gpu_core.errors import ConfigError
 from gpu_core.runtime.roots import Roots
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from gpu_core.config.model import Config
-from gpu_core.config.settings import PluginSettings
+from gpu_core.config.programs.device_plugin import PluginSettings
 from gpu_core.config.words import DeviceListStrategy, only_cdi, uses_cdi
 from gpu_core.devices.model import Inventory
 from gpu_core.errors import SuiteError

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gpu_core.command import Invocation, Subcommand, tell
-from gpu_core.config import common_settings
-from gpu_core.config.options import Group, setting
+from gpu_core.config.programs import settings as common_settings
+from gpu_core.config.programs.options import Group, setting
 from gpu_core.errors import KubeletError
 
 

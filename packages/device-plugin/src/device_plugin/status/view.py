@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from device_plugin.status.standing import Standing, checks
-from gpu_core.config.dump import config_text
+from gpu_core.config.effective import config_text
 from gpu_core.devices.model import WITHOUT_HEALTH_CHECKS, PairLink
 from gpu_core.resources.model import Device, Resource
 from gpu_core.runtime.probes import Check

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, assert_never
 
 from gpu_core.config.load import Loaded
-from gpu_core.config.settings import GfdSettings
+from gpu_core.config.programs.gpu_feature_discovery import GfdSettings
 from gpu_core.config.words import LabelDestination
 from gpu_core.errors import ClusterError
 from gpu_feature_discovery.outputs import Output, Part

@@ -10,11 +10,8 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_core.config.layers import Given, KeyPath, Layer, Origin, Source
-from gpu_core.config.options import Option
-from gpu_core.config.problems import Problem, Problems
+from gpu_core.config.programs.options import Option
 from gpu_core.config.shape import Form
-from gpu_core.config.texts import from_flag
 from gpu_core.errors import UsageError
 
 HELP_NAMES = ("help", "h")
@@ -68,19 +65,6 @@ def read_flags(options: Sequence[Option], argv: Sequence[str]) -> CommandLine:
         help=wishes["help"],
         version=wishes["version"],
     )
-
-
-def flag_layer(line: CommandLine) -> tuple[Layer, Problems]:
-    """Return what the flags set."""
-    layer: dict[KeyPath, Given] = {}
-    problems: list[Problem] = []
-    for option, texts in line.texts:
-        origin = Origin(source=Source.FLAG, name=f"--{option.name}")
-        try:
-            layer[option.path] = Given(value=from_flag(option, list(texts)), origin=origin)
-        except ValueError as error:
-            problems.append(Problem(message=str(error), where=str(origin), source=origin.source))
-    return layer, Problems(tuple(problems))
 
 
 def dashed(name: str) -> str:

@@ -14,9 +14,9 @@ from typing import cast
 
 import yaml
 
+from gpu_core.config.file.scalars import Plain, resolve
 from gpu_core.config.layers import Position
 from gpu_core.config.problems import Problem, shortened
-from gpu_core.config.scalars import Plain, resolve
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_DEPTH = 64

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from gpu_core.config.document import Mapping, Member, Node, Scalar, Sequence
+from gpu_core.config.file.document import Mapping, Member, Node, Scalar, Sequence, UnreadableError, read_document
+from gpu_core.config.file.scalars import is_yaml11_boolean
+from gpu_core.config.file.suggest import suggestion
+from gpu_core.config.file.values import describe, read_value
 from gpu_core.config.keys import Check
 from gpu_core.config.layers import Given, KeyPath, Layer, Origin, Position, Source, dotted
 from gpu_core.config.problems import Problem, Problems, shortened
-from gpu_core.config.scalars import is_yaml11_boolean
 from gpu_core.config.shape import Form, Leaf, Section, shape
-from gpu_core.config.suggest import suggestion
-from gpu_core.config.values import describe, read_value
 
 Place = tuple[str | int, ...]
 
@@ -200,3 +200,27 @@ def _names(path: Place) -> KeyPath:
 def _without_case(name: str, section: Section) -> Leaf | Section | None:
     folded = name.casefold()
     return next((member for member in section.members if member.key.name.casefold() == folded), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """A file as a layer. `positions` tells where its keys and list entries stand."""
+
+    layer: Layer = field(default_factory=dict)
+    problems: Problems = field(default_factory=Problems)
+    positions: dict[Place, Position] = field(default_factory=dict)
+
+
+def parse_text(text: str | bytes, file: str) -> Parsed:
+    """Read a config file's text. Never raises: what is wrong is in `problems`."""
+    data = text.encode() if isinstance(text, str) else text
+    try:
+        root, more = read_document(data, file)
+    except UnreadableError as error:
+        return Parsed(problems=Problems((error.problem,)))
+    decoded: Decoded = decode(root)
+    problems = decoded.problems
+    if more:
+        message = "the file holds several documents; only the first counts"
+        problems += (Problem(message=message, fatal=False, position=Position(file=file, line=1, column=1)),)
+    return Parsed(layer=decoded.layer, problems=problems, positions=decoded.positions)

@@ -1,11 +1,12 @@
-"""Settings that several programs share: logs and metrics, the config file, simulated hardware, the API server."""
+"""What several programs share: settings of logs, metrics, config file, hardware and API server, and options."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from gpu_core.config.options import Group, setting
+from gpu_core.config.layers import key_path
+from gpu_core.config.programs.options import Group, Option, for_key, setting
 from gpu_core.config.words import LogFormat, LogLevel
 
 
@@ -125,3 +126,28 @@ def mps_root_ctr() -> Any:
     """Declare the setting `--mps-root-ctr`, for programs that work with MPS control daemons."""
     doc = "Directory that MPS daemons and clients share, as this program's own container sees it."
     return setting("mps-root-ctr", ["MPS_ROOT_CTR"], doc, default="/mps", group=Group.DEVICES, ours=True, required=True)
+
+
+DRIVER_ROOT_IN_CONTAINER = for_key(
+    "driver-root-ctr-path",
+    "flags.plugin.containerDriverRoot",
+    ["DRIVER_ROOT_CTR_PATH", "CONTAINER_DRIVER_ROOT"],
+    Group.DEVICES,
+    aliases=["container-driver-root"],
+)
+LIBRARY_PATH = for_key("driver-library-path", "flags.driverLibraryPath", ["DRIVER_LIBRARY_PATH"], Group.DEVICES)
+DISCOVERY = for_key(
+    "device-discovery-strategy", "flags.deviceDiscoveryStrategy", ["DEVICE_DISCOVERY_STRATEGY"], Group.DEVICES
+)
+MIG_STRATEGY = for_key("mig-strategy", "flags.migStrategy", ["MIG_STRATEGY"], Group.DEVICES)
+CUSTOM_RESOURCES = for_key("custom-resources", "flags.customResources", ["CUSTOM_RESOURCES"], Group.DEVICES)
+
+
+def sections(*paths: str) -> tuple[tuple[str, ...], ...]:
+    """Return the sections of the config at these dotted paths."""
+    return tuple(key_path(path) for path in paths)
+
+
+def flag(name: str, key: str, variables: list[str], group: Group, *aliases: str) -> Option:
+    """Return the option for a key below `flags`."""
+    return for_key(name, f"flags.{key}", variables, group, aliases=aliases)

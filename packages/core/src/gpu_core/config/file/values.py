@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpu_core.config.document import Mapping, Node, Scalar, Sequence
 from gpu_core.config.duration import Duration
+from gpu_core.config.file.document import Mapping, Node, Scalar, Sequence
+from gpu_core.config.file.scalars import is_yaml11_boolean
 from gpu_core.config.keys import Check
 from gpu_core.config.names import full_resource_name, is_device_reference
 from gpu_core.config.problems import shortened
-from gpu_core.config.scalars import is_yaml11_boolean
 from gpu_core.config.shape import Form, Leaf
 
 _INT64 = range(-(2**63), 2**63)

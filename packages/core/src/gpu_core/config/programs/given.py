@@ -1,15 +1,18 @@
-"""Option values from text: what a flag or an environment variable says, by the rules of Go's flag package."""
+"""What a command line and the environment set: option values from text, by the rules of Go's flag package."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpu_core.config.duration import Duration
-from gpu_core.config.options import Option
-from gpu_core.config.problems import shortened
-from gpu_core.config.scalars import whole_number
+from gpu_core.config.file.scalars import whole_number
+from gpu_core.config.file.values import checked
+from gpu_core.config.layers import Given, KeyPath, Layer, Origin, Source
+from gpu_core.config.problems import Problem, Problems, shortened
+from gpu_core.config.programs.flags import CommandLine
+from gpu_core.config.programs.options import Option
 from gpu_core.config.shape import Form, Leaf, at
-from gpu_core.config.values import checked
 
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 _FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
@@ -83,3 +86,35 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError as error:
         raise ValueError(f"{shortened(text)!r} is no number") from error
+
+
+def environment_layer(options: Sequence[Option], environ: Mapping[str, str]) -> tuple[Layer, Problems]:
+    """Return what the variables set. Of several for one option, the first that is defined counts, even empty."""
+    layer: dict[KeyPath, Given] = {}
+    problems: list[Problem] = []
+    for option in options:
+        variable = next((name for name in option.variables if name in environ), None)
+        if variable is None:
+            continue
+        origin = Origin(source=Source.ENVIRONMENT, name=variable)
+        try:
+            value = from_variable(option, environ[variable])
+        except ValueError as error:
+            problems.append(Problem(message=str(error), where=str(origin), source=origin.source))
+            continue
+        if value is not None:
+            layer[option.path] = Given(value=value, origin=origin)
+    return layer, Problems(tuple(problems))
+
+
+def flag_layer(line: CommandLine) -> tuple[Layer, Problems]:
+    """Return what the flags set."""
+    layer: dict[KeyPath, Given] = {}
+    problems: list[Problem] = []
+    for option, texts in line.texts:
+        origin = Origin(source=Source.FLAG, name=f"--{option.name}")
+        try:
+            layer[option.path] = Given(value=from_flag(option, list(texts)), origin=origin)
+        except ValueError as error:
+            problems.append(Problem(message=str(error), where=str(origin), source=origin.source))
+    return layer, Problems(tuple(problems))

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpu_core.config.build import build_config
-from gpu_core.config.custom import without_custom_resources
 from gpu_core.config.effective import plain, without_unshared
-from gpu_core.config.environment import environment_layer
-from gpu_core.config.flags import CommandLine, flag_layer
+from gpu_core.config.file.decode import Parsed
 from gpu_core.config.layers import DEFAULT_ORIGIN, KeyPath, Layer, Origin, below, key_path, union
-from gpu_core.config.options import Program
-from gpu_core.config.parse import Parsed
 from gpu_core.config.problems import Problem, Problems
-from gpu_core.config.rules import judge_config, judge_devices, judge_lists, judge_words
+from gpu_core.config.programs.flags import CommandLine
+from gpu_core.config.programs.given import environment_layer, flag_layer
+from gpu_core.config.programs.options import Program
+from gpu_core.config.rules import judge_config, judge_devices, judge_lists, judge_words, without_custom_resources
 from gpu_core.config.shape import Section, at, leaves, shape
 from gpu_core.health.xids import DISABLE, ENABLE, XidPolicy, xid_policy
 
