@@ -24,8 +24,8 @@ from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import configure
 from gpu_core.runtime.supervise import EventQueue, Stop, supervise
 from gpu_demo.programs import Command, Programs, Running
-from gpu_feature_discovery.app import run as label
-from gpu_feature_discovery.show_topology import TOPOLOGY
+from gpu_feature_discovery.cli import run as label
+from gpu_feature_discovery.topology import TOPOLOGY
 
 
 class Hosted:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gpu_core.config.load import load
 from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
-from gpu_core.devices.driver_threads import DriverThreads
+from gpu_core.hardware.source import node_source
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import configure
 from gpu_core.runtime.supervise import Actions, EventQueue
-from gpu_feature_discovery.daemon import Daemon
+from gpu_feature_discovery.app import App
 
 NODE = """
 machine: Box
@@ -45,13 +46,17 @@ class Bench:
             f"--config-file={self.config}",
             *(argv or ("--publish=file", f"--output-file={self.output}")),
         ]
-        self.daemon = self.start()
+        self.app = self.start()
 
-    def start(self) -> Daemon:
-        return Daemon(
-            load(GPU_FEATURE_DISCOVERY, self.argv, {}),
+    def start(self) -> App:
+        loaded = load(GPU_FEATURE_DISCOVERY, self.argv, {})
+        node, happenings = loaded.settings.simulated_node, loaded.settings.simulated_events
+        # A test may write another node into the file.
+        source = replace(node_source(node, happenings), open=lambda config: node_source(node, happenings).open(config))
+        return App(
+            loaded,
+            source,
             self.events,
-            DriverThreads(),
             clock=lambda: self.time,
             now=self.now,
             counters=self.counters,
@@ -68,7 +73,7 @@ class Bench:
 
     def step(self, seconds: float = 0.0, **actions: Any) -> float | None:
         self.time += seconds
-        return self.daemon.act(Actions(**actions))
+        return self.app.act(Actions(**actions))
 
     def labels(self) -> dict[str, str]:
         lines = (line.partition("=") for line in self.output.read_text().splitlines())

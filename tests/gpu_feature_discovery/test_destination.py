@@ -8,7 +8,7 @@ from gpu_core.config.load import load
 from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
 from gpu_core.config.words import LabelDestination
 from gpu_core.errors import UsageError
-from gpu_feature_discovery.destination import destination
+from gpu_feature_discovery.outputs.destination import destination
 
 NO_NODE_NAME = "nodefeature needs --node-name (NODE_NAME), which is not set"
 NO_FILE_NAME = "file needs --output-file (GFD_OUTPUT_FILE), which is not set"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpu_core.devices.model import PciFacts
 from gpu_core.labels import NodeFacts
-from gpu_feature_discovery.facts import machine_type, nvidia_functions, read_facts
+from gpu_feature_discovery.machine import machine_type, nvidia_functions, read_facts
 
 DMI = "sys/class/dmi/id/product_name"
 

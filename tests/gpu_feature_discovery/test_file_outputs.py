@@ -10,7 +10,7 @@ import pytest
 from gpu_core.config.words import LabelFormat
 from gpu_core.errors import PublishError
 from gpu_feature_discovery.outputs.file import FileOutput
-from gpu_feature_discovery.outputs.stream import StreamOutput
+from gpu_feature_discovery.outputs.text import StreamOutput
 
 LABELS = {"nvidia.com/gpu.product": "Tesla-T4", "nvidia.com/gpu.count": "1"}
 TEXT = "nvidia.com/gpu.count=1\nnvidia.com/gpu.product=Tesla-T4\n"

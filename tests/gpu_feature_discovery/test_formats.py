@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from gpu_core.config.words import LabelFormat
-from gpu_feature_discovery.formats import render
+from gpu_feature_discovery.outputs.text import render
 
 LABELS = {"nvidia.com/gpu.product": "Tesla-T4", "nvidia.com/gpu.count": "1", "nvidia.com/cuda.driver.rev": ""}
 

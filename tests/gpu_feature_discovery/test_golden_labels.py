@@ -13,7 +13,7 @@ import pytest
 
 from gpu_core.command import run_program
 from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
-from gpu_feature_discovery.app import run
+from gpu_feature_discovery.cli import run
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FLAGS = ("--oneshot", "--use-node-feature-api=false", "--output-file=")

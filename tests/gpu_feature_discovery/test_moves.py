@@ -15,8 +15,8 @@ from fakes.gfd_bench import Bench
 from fakes.kubeconfig import write_kubeconfig
 from gpu_core.command import run_program
 from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
-from gpu_feature_discovery.app import run
-from gpu_feature_discovery.node_patch import ANNOTATION
+from gpu_feature_discovery.cli import run
+from gpu_feature_discovery.outputs.node import ANNOTATION
 
 FEATURES = "nfd.k8s-sigs.io/nodefeatures"
 FEATURE = Key(FEATURES, "gpu", "nvidia-features-for-node-a")
@@ -70,7 +70,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 
 def end(bench: Bench) -> None:
-    with bench.daemon.running():
+    with bench.app.running():
         bench.step(stop=("SIGTERM",))
 
 
@@ -120,7 +120,7 @@ def test_once_the_cluster_knows_the_resource_the_node_keeps_only_what_it_inherit
     else:
         if how == "ended":
             end(bench)
-        bench.daemon = bench.start()
+        bench.app = bench.start()
         bench.step()
     assert place.holding() == {"nodefeature"}
     published = place.server.store.get(FEATURE)["spec"]["labels"]
@@ -175,7 +175,7 @@ def test_a_reload_that_turns_to_a_file_deletes_the_object_when_the_file_has_been
 def test_a_file_stays_until_the_labels_have_arrived_elsewhere(place: Place) -> None:
     bench = Bench(place.tmp_path, *place.flags())
     bench.config.write_text("flags: {useNodeFeatureAPI: false}\n")
-    bench.daemon = bench.start()
+    bench.app = bench.start()
     bench.step()
     place.server.misbehave(Refuse(503), path="nodefeatures")
     use_api(bench, use=True)
@@ -187,7 +187,7 @@ def test_a_file_stays_until_the_labels_have_arrived_elsewhere(place: Place) -> N
 def test_a_file_does_not_outlive_a_program_whose_labels_never_arrived_elsewhere(place: Place) -> None:
     bench = Bench(place.tmp_path, *place.flags())
     bench.config.write_text("flags: {useNodeFeatureAPI: false}\n")
-    bench.daemon = bench.start()
+    bench.app = bench.start()
     bench.step()
     place.server.misbehave(Refuse(503), path="nodefeatures", times=1000)
     use_api(bench, use=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpu_feature_discovery.node_feature import changes_owners, object_name, owner_references, updated, wanted
+from gpu_feature_discovery.outputs.node_feature import changes_owners, object_name, owner_references, updated, wanted
 
 LABELS = {"nvidia.com/gpu.count": "8"}
 OWNERS: list[dict[str, Any]] = [

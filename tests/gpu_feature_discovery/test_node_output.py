@@ -10,9 +10,8 @@ from fakes.api_faults import Refuse
 from fakes.api_server import ApiServer
 from fakes.feature_outputs import KEY, LABELS, NODE_FEATURES, Clock, Feature, later, methods, stored
 from gpu_cluster import Cluster, ConflictError, NotFoundError
-from gpu_feature_discovery.node_patch import ANNOTATION
 from gpu_feature_discovery.outputs.fallback import FallbackOutput
-from gpu_feature_discovery.outputs.node import NodeOutput
+from gpu_feature_discovery.outputs.node import ANNOTATION, NodeOutput
 
 
 def test_the_node_gets_our_labels_and_keeps_the_others(server: ApiServer, cluster: Cluster) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_feature_discovery.node_patch import ANNOTATION, node_patch
+from gpu_feature_discovery.outputs.node import ANNOTATION, node_patch
 
 
 def node(labels: dict[str, str], remembered: str | None = None) -> dict[str, Any]:

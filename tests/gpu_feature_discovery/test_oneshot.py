@@ -12,7 +12,7 @@ from fakes.api_server import ApiServer
 from fakes.kubeconfig import write_kubeconfig
 from gpu_core.command import run_program
 from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
-from gpu_feature_discovery.app import run
+from gpu_feature_discovery.cli import run
 
 NODE_FEATURE = Key("nfd.k8s-sigs.io/nodefeatures", "gpu", "nvidia-features-for-node-a")
 

@@ -15,12 +15,12 @@ from fakes.http_client import get, get_json, scrape
 from fakes.kubeconfig import write_kubeconfig
 from gpu_core.runtime.probes import Pulse
 from gpu_core.web.endpoints import answering
-from gpu_feature_discovery.operating import endpoints
+from gpu_feature_discovery.serve import endpoints
 
 
 @contextmanager
 def watched(bench: Bench) -> Iterator[int]:
-    with answering("127.0.0.1:0", endpoints(bench.daemon, tuple, bench.counters, Pulse(time.monotonic))) as port:
+    with answering("127.0.0.1:0", endpoints(bench.app, tuple, bench.counters, Pulse(time.monotonic))) as port:
         assert port is not None
         yield port
 

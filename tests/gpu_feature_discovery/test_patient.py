@@ -13,7 +13,7 @@ import pytest
 from gpu_core.config.words import LabelFormat
 from gpu_core.errors import PublishError
 from gpu_feature_discovery.outputs.patient import PatientStream
-from gpu_feature_discovery.outputs.stream import StreamOutput
+from gpu_feature_discovery.outputs.text import StreamOutput
 
 SMALLEST = 4096
 FIRST, SECOND = {"nvidia.com/gpu.count": "1"}, {"nvidia.com/gpu.count": "2"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_feature_discovery.traces import traces
+from gpu_feature_discovery.machine import traces
 
 
 def write(root: Path, path: str, text: str = "") -> None:

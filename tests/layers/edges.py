@@ -123,13 +123,11 @@ EDGES = frozenset(
         "gpu_kubelet.workers",
         # gpu-feature-discovery
         "gpu_feature_discovery.cli",
-        "gpu_feature_discovery.facts",
+        "gpu_feature_discovery.machine",
         "gpu_feature_discovery.oneshot",
-        "gpu_feature_discovery.operating",
         "gpu_feature_discovery.outputs.file",
         "gpu_feature_discovery.outputs.patient",
-        "gpu_feature_discovery.running",
-        "gpu_feature_discovery.traces",
+        "gpu_feature_discovery.serve",
         # mps-control-daemon
         "mps_control_daemon.app",
         "mps_control_daemon.cli",

@@ -14,11 +14,9 @@ from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
 from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
 from gpu_core.config.programs.mps_control_daemon import MPS_CONTROL_DAEMON
 from gpu_core.devices.backend import Backend
-from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.devices.nvml.library import LIBRARY
 from gpu_core.errors import DriverMissingError
 from gpu_core.hardware.source import node_source
-from gpu_feature_discovery.hardware import node_source as gfd_source
 
 
 def plugin(flags: list[str]) -> Backend:
@@ -28,7 +26,7 @@ def plugin(flags: list[str]) -> Backend:
 
 def gfd(flags: list[str]) -> Backend:
     loaded = load(GPU_FEATURE_DISCOVERY, flags, {})
-    return gfd_source(loaded, DriverThreads(), timestamp=0, warn=print).open()
+    return node_source().open(loaded.config)
 
 
 def mps(flags: list[str]) -> Backend:

@@ -11,14 +11,19 @@ from gpu_core.command import complain, tell
 from gpu_core.config.load import Loaded
 from gpu_core.config.programs.gpu_feature_discovery import GfdSettings
 from gpu_core.config.words import LabelDestination
-from gpu_core.devices.driver_threads import DriverThreads
 from gpu_core.errors import HardwareError
+from gpu_core.hardware.source import NodeSource, node_source
 from gpu_core.labels import Labels
 from gpu_core.runtime.passing import clear_up
-from gpu_feature_discovery.destination import asked_by_person, destination
-from gpu_feature_discovery.formats import render
-from gpu_feature_discovery.hardware import NodeSource, node_source
-from gpu_feature_discovery.outputs.choose import CLUSTER_DESTINATIONS, Opener
+from gpu_feature_discovery.machine import Machine, machine_of
+from gpu_feature_discovery.outputs.destination import (
+    CLUSTER_DESTINATIONS,
+    Opener,
+    asked_by_person,
+    destination,
+    stands_in_for_nfd,
+)
+from gpu_feature_discovery.outputs.text import render
 from gpu_feature_discovery.survey import describes_gpus, survey, survey_without_driver
 
 
@@ -55,8 +60,11 @@ def label_once(loaded: Loaded[GfdSettings]) -> int:
         clear_up((Path(loaded.config.flags.gfd.output_file).parent,), log.info)
     opener = Opener(clock=time.monotonic, warn=log.warning)
     output = opener.open(where, loaded)
-    source = node_source(loaded, DriverThreads(), timestamp=int(time.time()), warn=log.warning)
-    labels = _whole_labels(source, loaded, log)
+    settings = loaded.settings
+    source = node_source(settings.simulated_node, settings.simulated_events)
+    seek_gpus = stands_in_for_nfd(loaded)
+    machine = machine_of(loaded, source, timestamp=int(time.time()), seek_gpus=seek_gpus, warn=log.warning)
+    labels = _whole_labels(source, machine, loaded, log)
     if where is LabelDestination.STDOUT:
         tell(render(labels.values, loaded.settings.format))
         return 0
@@ -76,16 +84,16 @@ def label_once(loaded: Loaded[GfdSettings]) -> int:
     return 0
 
 
-def _whole_labels(source: NodeSource, loaded: Loaded[GfdSettings], log: Log) -> Labels:
+def _whole_labels(source: NodeSource, machine: Machine, loaded: Loaded[GfdSettings], log: Log) -> Labels:
     config = loaded.config
     try:
-        backend = source.open()
+        backend = source.open(config)
     except HardwareError as error:
         if config.flags.fail_on_init_error:
             raise
-        labels = survey_without_driver(error, source.facts(), config)
+        labels = survey_without_driver(error, machine.facts(), config)
     else:
-        labels = survey(backend, source.facts(), config)
+        labels = survey(backend, machine.facts(), config)
         # CUDA on a Tegra chip starts while it is read; that it does not may be tolerated as well.
         tolerated = not (config.flags.fail_on_init_error or describes_gpus(labels))
         if labels.failures and not tolerated:

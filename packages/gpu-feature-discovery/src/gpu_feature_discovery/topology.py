@@ -1,9 +1,14 @@
-"""The node's GPUs drawn as a matrix of their links and a map of their NUMA nodes."""
+"""`gfd topology`: the node's GPUs drawn as a matrix of their links and a map of their NUMA nodes."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
+from gpu_core.command import Invocation, Subcommand, tell
+from gpu_core.config.programs.options import Group, setting
 from gpu_core.devices.link_words import legend, link_word
 from gpu_core.devices.model import Gpu, Inventory, PairLink
 
@@ -80,3 +85,58 @@ def _numa(gpus: tuple[Gpu, ...]) -> list[str]:
     if not by_node:
         return ["NUMA nodes: not known"]
     return [f"NUMA node {node}: {', '.join(names)}" for node, names in sorted(by_node.items())]
+
+
+class OutputFormat(StrEnum):
+    """How the node is shown."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopologySettings:
+    """The flags of topology."""
+
+    format: OutputFormat = setting(
+        "format",
+        [],
+        "Draw the node as text for people or write it as JSON for programs.",
+        default=OutputFormat.TEXT,
+        group=Group.LABELS,
+        ours=True,
+    )
+
+
+def show_topology(invocation: Invocation) -> int:
+    """Print the picture of the node and return 0. Raises HardwareError where there is no driver to ask."""
+    from gpu_core.devices.filter import apply  # noqa: PLC0415  only this subcommand needs them
+    from gpu_core.hardware.source import node_source  # noqa: PLC0415
+
+    settings: TopologySettings = invocation.own_settings()
+    loaded = invocation.load()
+    source = node_source(loaded.settings.simulated_node, loaded.settings.simulated_events)
+    backend = source.open(loaded.config)
+    try:
+        inventory = backend.read(links=True)
+    finally:
+        backend.close()
+    found = apply(inventory, loaded.config.devices)
+    if settings.format is OutputFormat.JSON:
+        tell(json.dumps(document(found), indent=2, ensure_ascii=False) + "\n")
+    else:
+        tell(draw(found))
+    return 0
+
+
+TOPOLOGY = Subcommand(
+    name="topology",
+    doc="Draw how the node's GPUs are linked and on which NUMA node each sits.",
+    run=show_topology,
+    settings=TopologySettings,
+    examples=(
+        ("This machine", "topology"),
+        ("A simulated node", "topology --simulated-node=v100x8-dgx1"),
+        ("For a script", "topology --format=json"),
+    ),
+)

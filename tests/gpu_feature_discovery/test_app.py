@@ -86,7 +86,7 @@ def test_names_that_labels_cannot_hold_are_noted_once(bench: Bench) -> None:
         '  - {name: GPU A/B, memory: 46068, compute_capability: "8.9"}\n'
         '  - {name: GPU AB, memory: 46068, compute_capability: "8.9"}\n'
     )
-    bench.daemon = bench.start()
+    bench.app = bench.start()
     for _ in range(3):
         bench.step(60)
     assert [line for line in bench.logged("info") if line.startswith("Labels write")] == [
@@ -181,7 +181,7 @@ def test_a_broken_configuration_is_not_taken(bench: Bench) -> None:
 def test_a_reload_with_another_file_removes_the_former(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "--use-node-feature-api=false")
     bench.config.write_text(f"flags: {{gfd: {{outputFile: {tmp_path / 'one'}}}}}\n")
-    bench.daemon = bench.start()
+    bench.app = bench.start()
     bench.step()
     bench.config.write_text(f"flags: {{gfd: {{outputFile: {tmp_path / 'two'}}}}}\n")
     bench.step(reload=("SIGHUP",))
@@ -189,7 +189,7 @@ def test_a_reload_with_another_file_removes_the_former(tmp_path: Path) -> None:
 
 
 def test_the_end_removes_the_file(bench: Bench) -> None:
-    with bench.daemon.running():
+    with bench.app.running():
         bench.step()
         assert bench.output.exists()
         assert bench.step(stop=("SIGTERM",)) is None
@@ -198,7 +198,7 @@ def test_the_end_removes_the_file(bench: Bench) -> None:
 
 def test_an_error_at_the_end_removes_the_file_too(bench: Bench) -> None:
     bench.step()
-    with pytest.raises(KeyError), bench.daemon.running():
+    with pytest.raises(KeyError), bench.app.running():
         raise KeyError
     assert not bench.output.exists()
 
@@ -206,7 +206,7 @@ def test_an_error_at_the_end_removes_the_file_too(bench: Bench) -> None:
 @pytest.mark.parametrize("flag", ["--sleep-interval=infinite", "--keep-output-file"])
 def test_the_file_stays_when_asked(tmp_path: Path, flag: str) -> None:
     bench = Bench(tmp_path, "--publish=file", f"--output-file={tmp_path / 'gfd'}", flag)
-    with bench.daemon.running():
+    with bench.app.running():
         bench.step()
     assert bench.output.exists()
 
@@ -214,7 +214,7 @@ def test_the_file_stays_when_asked(tmp_path: Path, flag: str) -> None:
 def test_a_file_that_cannot_be_removed_is_only_worth_a_warning(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     bench = Bench(tmp_path, "--publish=file", f"--output-file={tmp_path / 'file/gfd'}")
-    with bench.daemon.running():
+    with bench.app.running():
         pass
     assert "cannot be removed" in bench.logged("warning")[0]
 
@@ -232,7 +232,7 @@ def test_a_missing_directory_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_configuration_that_turns_to_one_shot_ends_the_program_and_leaves_the_file(bench: Bench) -> None:
-    with bench.daemon.running():
+    with bench.app.running():
         bench.step()
         bench.config.write_text("flags: {gfd: {oneshot: true}}\n")
         bench.step(reload=("SIGHUP",))

@@ -1,15 +1,20 @@
-"""What a node says about itself apart from its GPUs: its model, and the NVIDIA functions on its PCI bus."""
+"""What a node tells besides its driver: its model, the NVIDIA functions on its PCI bus, and traces of changes."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
+from gpu_core.config.load import Loaded
+from gpu_core.config.programs.gpu_feature_discovery import GfdSettings
 from gpu_core.devices.model import PciFacts
 from gpu_core.devices.node_files import MachineFiles
 from gpu_core.devices.pci import NVIDIA
 from gpu_core.devices.vfio import is_gpu
+from gpu_core.hardware.source import NodeSource
 from gpu_core.labels import NodeFacts
 from gpu_core.runtime.files import read_beginning
 from gpu_core.runtime.roots import Roots
@@ -17,6 +22,11 @@ from gpu_core.runtime.roots import Roots
 # Machines without DMI, as most with ARM processors, are described by a device tree.
 _DEVICE_TREES = ("proc/device-tree/model", "sys/firmware/devicetree/base/model")
 _CONFIG_SIZE = 256
+_MACHINE_TYPE_FILE = "flags.gfd.machineTypeFile"
+
+_NOWHERE = Path("/nonexistent")
+"""What happens on this machine does not happen to a simulated node."""
+
 _VENDOR = f"{NVIDIA:#06x}".encode()
 _LONGEST_NAME = 4096
 
@@ -109,3 +119,87 @@ def _read(path: str, size: int) -> bytes:
         return b""
     finally:
         os.close(descriptor)
+
+
+_LISTED = (
+    "sys/bus/pci/drivers/nvidia",
+    "sys/bus/pci/drivers/vfio-pci",
+    "proc/driver/nvidia/gpus",
+    "dev/nvidia-caps",
+)
+_GPU_CAPABILITIES = "proc/driver/nvidia/capabilities"
+_READ = ("proc/driver/nvidia/version", "proc/driver/nvidia-caps/mig-minors")
+_NVIDIA_NODES = "dev"
+
+_ENOUGH = 64 * 1024
+"""Bytes of a file whose change counts."""
+
+
+def traces(root: Path = Path("/"), files: Iterable[Path] = ()) -> bytes:
+    """Return a digest that changes when the node's GPUs, their driver or one of `files` do."""
+    digest = hashlib.blake2b(digest_size=16)
+    for directory in _LISTED:
+        _add(digest, directory, _names(root / directory))
+    _add(digest, _NVIDIA_NODES, [name for name in _names(root / _NVIDIA_NODES) if name.startswith("nvidia")])
+    for gpu in _names(root / _GPU_CAPABILITIES):
+        instances = root / _GPU_CAPABILITIES / gpu / "mig"
+        for instance in _names(instances):
+            _add(digest, f"{gpu}/{instance}", _names(instances / instance))
+    for file in (*(root / path for path in _READ), *files):
+        _add(digest, str(file), [_content(file).hex()])
+    return digest.digest()
+
+
+def _add(digest: hashlib.blake2b, title: str, names: Iterable[str]) -> None:
+    digest.update("\0".join((title, *names, "\0")).encode(errors="surrogateescape"))
+
+
+def _names(directory: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(directory))  # noqa: PTH208  Only names are wanted, several times a minute.
+    except OSError:
+        return []
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return read_beginning(file, most=_ENOUGH)
+    except OSError:
+        return b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What a node tells besides its driver: its other `facts`, and `traces` that a change of its devices leaves."""
+
+    facts: Callable[[], NodeFacts]
+    traces: Callable[[], bytes]
+
+
+def machine_of(
+    loaded: Loaded[GfdSettings], source: NodeSource, *, timestamp: int, seek_gpus: bool, warn: Callable[[str], object]
+) -> Machine:
+    """Return the machine, or the simulated node, that `source` reads.
+
+    `timestamp` is when the configuration was loaded, in seconds since 1970. With `seek_gpus` the facts tell whether the
+    node shows a GPU without a driver.
+    """
+    file, given = loaded.config.flags.gfd.machine_type_file, loaded.given(_MACHINE_TYPE_FILE)
+    if source.node is None:
+        return Machine(
+            facts=lambda: read_facts(file, timestamp=timestamp, device_tree=not given, seek_gpus=seek_gpus, warn=warn),
+            traces=traces,
+        )
+    node, files = source.node, () if source.events is None else (source.events,)
+
+    def facts() -> NodeFacts:
+        # A file that was asked for is read even here: it is the machine's own and not the node's.
+        machine = machine_type(file, device_tree=False, warn=warn) if given else node.machine
+        return NodeFacts(
+            timestamp=timestamp,
+            machine_type="unknown" if machine is None else machine,
+            pci=node.pci_functions(),
+            shows_gpu=bool(node.gpus) if seek_gpus else None,
+        )
+
+    return Machine(facts=facts, traces=lambda: traces(_NOWHERE, files))
