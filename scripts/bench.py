@@ -117,7 +117,7 @@ def plugin_on(programs: Programs, node: str) -> Iterator[tuple[Kubelet, Service,
 
 
 def fault(kubelet: Kubelet, events: Path, device: str) -> float:
-    """Make a device sick and return the milliseconds until the kubelet knows."""
+    """Make a device unhealthy and return the milliseconds until the kubelet knows."""
     position = kubelet.log.position
 
     def seen() -> Listed:

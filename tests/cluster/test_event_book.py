@@ -12,7 +12,7 @@ from gpu_cluster.node.event_book import BURST, MOST_KNOWN, MOST_WAITING, REFILL,
 from gpu_cluster.node.event_document import News, Occurrences
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-SICK = News(warning=True, reason="GpuUnhealthy", message="GPU 0 is unhealthy.")
+UNHEALTHY = News(warning=True, reason="GpuUnhealthy", message="GPU 0 is unhealthy.")
 
 
 def other(number: int) -> News:
@@ -27,7 +27,7 @@ class Book:
         self.time = 0.0
         self.posted: list[Due] = []
 
-    def tell(self, news: News = SICK) -> bool:
+    def tell(self, news: News = UNHEALTHY) -> bool:
         return self.book.tell(news, START + timedelta(seconds=self.time), self.time)
 
     def post_all(self) -> None:
@@ -51,9 +51,9 @@ def test_what_is_told_again_makes_the_count_of_its_event_grow(book: Book) -> Non
         book.post_all()
         book.time += 60
     assert book.posted == [
-        Due(news=SICK, seen=seen(1, 0, 0)),
-        Due(news=SICK, seen=seen(2, 0, 60), name="event-1"),
-        Due(news=SICK, seen=seen(3, 0, 120), name="event-1"),
+        Due(news=UNHEALTHY, seen=seen(1, 0, 0)),
+        Due(news=UNHEALTHY, seen=seen(2, 0, 60), name="event-1"),
+        Due(news=UNHEALTHY, seen=seen(3, 0, 120), name="event-1"),
     ]
 
 
@@ -62,7 +62,7 @@ def test_what_is_told_again_before_it_was_posted_is_one_post(book: Book) -> None
         assert book.tell()
         book.time += 1
     book.post_all()
-    assert book.posted == [Due(news=SICK, seen=seen(1000, 0, 999))]
+    assert book.posted == [Due(news=UNHEALTHY, seen=seen(1000, 0, 999))]
 
 
 def test_what_is_told_again_while_it_is_posted_is_not_lost(book: Book) -> None:
@@ -73,7 +73,7 @@ def test_what_is_told_again_while_it_is_posted_is_not_lost(book: Book) -> None:
     book.tell()
     book.book.posted(due, "event-1")
     book.post_all()
-    assert book.posted == [Due(news=SICK, seen=seen(2, 0, 5), name="event-1")]
+    assert book.posted == [Due(news=UNHEALTHY, seen=seen(2, 0, 5), name="event-1")]
 
 
 def test_an_event_that_has_expired_is_made_anew_with_its_count(book: Book) -> None:
@@ -85,7 +85,7 @@ def test_an_event_that_has_expired_is_made_anew_with_its_count(book: Book) -> No
     assert due is not None
     book.book.expired(due)
     book.post_all()
-    assert book.posted[1:] == [Due(news=SICK, seen=seen(2, 0, 7200))]
+    assert book.posted[1:] == [Due(news=UNHEALTHY, seen=seen(2, 0, 7200))]
 
 
 def test_a_burst_is_posted_and_then_one_every_five_minutes(book: Book) -> None:
@@ -104,7 +104,7 @@ def test_what_was_not_posted_is_counted_when_it_is(book: Book) -> None:
     book.time += REFILL
     assert book.tell()
     book.post_all()
-    assert book.posted[-1] == Due(news=SICK, seen=seen(4, 0, REFILL))
+    assert book.posted[-1] == Due(news=UNHEALTHY, seen=seen(4, 0, REFILL))
 
 
 def test_a_gpu_that_keeps_changing_leaves_its_neighbours_first_word_its_place(book: Book) -> None:
@@ -140,7 +140,7 @@ def test_memory_is_bounded_and_what_waits_is_not_forgotten(book: Book) -> None:
     assert len(book.book._known) == MOST_KNOWN
     due = book.book.next()
     assert due is not None
-    assert due.news == SICK
+    assert due.news == UNHEALTHY
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=200))

@@ -236,7 +236,7 @@ def test_quick_restarts_leave_a_socket_that_works(kubelet: Kubelet) -> None:
 def test_a_container_gets_what_the_plugin_prefers_among_the_healthy_free_devices(kubelet: Kubelet) -> None:
     asks = pb.DevicePluginOptions(pre_start_required=True, get_preferred_allocation_available=True)
     with PluginServer(kubelet.directory, options=asks) as plugin:
-        plugin.send(device("a"), device("b"), device("c"), device("sick", "Unhealthy"))
+        plugin.send(device("a"), device("b"), device("c"), device("unhealthy", "Unhealthy"))
         plugin.register()
         kubelet.log.wait_for(Listed)
         grant = kubelet.admit(GPU, 2)

@@ -170,7 +170,7 @@ def test_without_an_interval_nothing_is_scheduled(kubelet: Kubelet) -> None:
         assert plugin.app.wait() is None
 
 
-def test_a_gpu_that_falls_off_the_bus_stays_listed_as_sick(kubelet: Kubelet) -> None:
+def test_a_gpu_that_falls_off_the_bus_stays_listed_as_unhealthy(kubelet: Kubelet) -> None:
     with run_plugin(kubelet, "a100x4-pcie") as plugin:
         kubelet.log.wait_for(Listed)
         plugin.say("fail DeviceGetUUID 2 GPU_IS_LOST")
@@ -181,7 +181,7 @@ def test_a_gpu_that_falls_off_the_bus_stays_listed_as_sick(kubelet: Kubelet) -> 
         assert set(kubelet.admit(GPU, 3).devices) == set(A100) - {A100[2]}
 
 
-def test_a_driver_that_goes_makes_all_sick_until_it_is_back(kubelet: Kubelet) -> None:
+def test_a_driver_that_goes_makes_all_unhealthy_until_it_is_back(kubelet: Kubelet) -> None:
     config = "health: {probeInterval: 100ms, recoveryQuietTime: 0s}"
     with run_plugin(kubelet, "a100x4-pcie", config=config) as plugin:
         kubelet.log.wait_for(Listed)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import structlog
 
-from core.health.nursing import book_of
+from core.health.books import book_of
 from core.resources.building import node_of, whole_gpu
 from fakes.api_faults import Fault, Refuse, Silence
 from fakes.api_server import ApiServer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from core.health.nursing import WATCHED, WELL, rules
+from core.health.books import HEALTHY, WATCHED, rules
 from core.resources.building import node_of, whole_gpu
 from device_plugin.metrics import HEALTH
 from fakes.patience import PATIENCE
@@ -34,7 +34,7 @@ class EventSet:
         self.asked.add(gpu.uuid)
         if len(self.asked) == len(NODE.gpus):
             self.all_asked.set()
-        return Answer(watching=WATCHED if watch else None, probe=WELL)
+        return Answer(watching=WATCHED if watch else None, probe=HEALTHY)
 
     def wait(self, timeout: float) -> DeviceEvent | None:
         """Fail, when it is time to."""

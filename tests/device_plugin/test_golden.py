@@ -56,7 +56,7 @@ def start(kubelet: Kubelet, case: dict[str, Any]) -> Any:
         source,
         *case["args"],
         config=case.get("config"),
-        # Nobody gets sick here, and what is not watched stops at once.
+        # Nothing becomes unhealthy here, and what is not watched stops at once.
         environ={"DP_DISABLE_HEALTHCHECKS": "all"},
         before=case.get("stub_commands", ()),
     )

@@ -164,7 +164,7 @@ def test_nothing_is_healthy_while_the_driver_is_opened_anew_and_takes_long(kubel
         wait_healthy(kubelet, set())
         assert plugin.log.count("Nobody receives the driver's health events") == 1
         assert not plugin.log.count("The NVIDIA driver does not start")
-        # It was the fault of no GPU, so none has to prove that it is well.
+        # It was the fault of no GPU, so none has to prove that it is healthy.
         plugin.say("heal *")
         wait_healthy(kubelet, set(UUIDS), after=kubelet.log.position)
         plugin.say("event 5 xid=79")

@@ -17,12 +17,14 @@ health:
 """
 
 
-def sick(listed: Listed) -> set[str]:
+def unhealthy(listed: Listed) -> set[str]:
     return {device for device, health in listed.health.items() if health != "Healthy"}
 
 
-def wait_sick(kubelet: Kubelet, *uuids: str, after: int = 0) -> Listed:
-    return kubelet.log.wait_for(Listed, resource=GPU, after=after, matching=lambda listed: sick(listed) == set(uuids))
+def wait_unhealthy(kubelet: Kubelet, *uuids: str, after: int = 0) -> Listed:
+    return kubelet.log.wait_for(
+        Listed, resource=GPU, after=after, matching=lambda listed: unhealthy(listed) == set(uuids)
+    )
 
 
 @pytest.fixture
@@ -32,9 +34,9 @@ def plugin(kubelet: Kubelet) -> RunningPlugin:  # type: ignore[misc]
         yield running
 
 
-def test_a_fatal_xid_makes_its_gpu_sick_and_no_other(kubelet: Kubelet, plugin: RunningPlugin) -> None:
+def test_a_fatal_xid_makes_its_gpu_unhealthy_and_no_other(kubelet: Kubelet, plugin: RunningPlugin) -> None:
     plugin.say("event 2 xid=79")
-    wait_sick(kubelet, A100[2])
+    wait_unhealthy(kubelet, A100[2])
     assert set(kubelet.admit(GPU, 3).devices) == set(A100) - {A100[2]}
     plugin.wait_number(TRANSITIONS, 1, health="unhealthy", cause="xid")
     assert (plugin.number(DEVICES, health="healthy"), plugin.number(DEVICES, health="unhealthy")) == (3, 1)
@@ -53,12 +55,12 @@ def test_an_event_that_repeats_is_counted_and_logged_once(kubelet: Kubelet, plug
     assert plugin.log.count("XID 13") == 1
 
 
-def test_every_share_of_a_sick_gpu_is_sick(kubelet: Kubelet) -> None:
+def test_every_share_of_an_unhealthy_gpu_is_unhealthy(kubelet: Kubelet) -> None:
     config = "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 3}]}}"
     with run_plugin(kubelet, "a100x4-pcie", config=config) as plugin:
         kubelet.log.wait_for(Listed)
         plugin.say("event 0 xid=48")
-        wait_sick(kubelet, *(f"{A100[0]}::{replica}" for replica in range(3)))
+        wait_unhealthy(kubelet, *(f"{A100[0]}::{replica}" for replica in range(3)))
 
 
 def test_an_event_with_instances_concerns_their_mig_device_alone(kubelet: Kubelet) -> None:
@@ -68,39 +70,41 @@ def test_an_event_with_instances_concerns_their_mig_device_alone(kubelet: Kubele
             kubelet.log.wait_for(Listed, resource=resource)
         mig = topology("a100-mig-mixed").gpus[0].mig_devices[2]
         plugin.say(f"event 0 xid=79 gi={mig.gpu_instance} ci={mig.compute_instance}")
-        kubelet.log.wait_for(Listed, resource=resources[0], matching=lambda listed: sick(listed) == {mig.uuid})
+        kubelet.log.wait_for(Listed, resource=resources[0], matching=lambda listed: unhealthy(listed) == {mig.uuid})
         plugin.say("event 0 xid=79")
         for resource in resources:
-            kubelet.log.wait_for(Listed, resource=resource, matching=lambda listed: sick(listed) == set(listed.health))
+            kubelet.log.wait_for(
+                Listed, resource=resource, matching=lambda listed: unhealthy(listed) == set(listed.health)
+            )
 
 
-def test_sickness_survives_reloads_and_kubelets(kubelet: Kubelet, plugin: RunningPlugin) -> None:
+def test_unhealthy_devices_stay_so_through_reloads_and_kubelets(kubelet: Kubelet, plugin: RunningPlugin) -> None:
     plugin.say("event 1 xid=79")
-    wait_sick(kubelet, A100[1])
+    wait_unhealthy(kubelet, A100[1])
     plugin.reload()
     before = kubelet.log.position
     kubelet.restart()
-    wait_sick(kubelet, A100[1], after=before)
-    assert sick(kubelet.log.events(Listed, after=before)[0]) == {A100[1]}
+    wait_unhealthy(kubelet, A100[1], after=before)
+    assert unhealthy(kubelet.log.events(Listed, after=before)[0]) == {A100[1]}
 
 
-def test_a_gpu_that_stops_answering_is_sick_without_an_event_until_it_answers(kubelet: Kubelet) -> None:
+def test_a_gpu_that_stops_answering_is_unhealthy_without_an_event_until_it_answers(kubelet: Kubelet) -> None:
     with run_plugin(kubelet, "a100x4-pcie", config=QUICK) as plugin:
         kubelet.log.wait_for(Listed)
         plugin.say("fail DeviceGetHandleByUUID 2 GPU_IS_LOST")
-        wait_sick(kubelet, A100[2])
+        wait_unhealthy(kubelet, A100[2])
         after = kubelet.log.position
         plugin.say("heal *")
-        wait_sick(kubelet, after=after)
+        wait_unhealthy(kubelet, after=after)
 
 
 def test_the_drivers_word_brings_a_gpu_back_and_nothing_else(kubelet: Kubelet) -> None:
     # A probe that heard "none" before the event would bring the GPU back; one that heard "reset" would be first to say
-    # why it is sick.
+    # why it is unhealthy.
     with run_plugin(kubelet, "a100x4-pcie", config=QUICK, before=["recovery 0 unsupported"]) as plugin:
         kubelet.log.wait_for(Listed)
         plugin.say("event 0 xid=79")
-        wait_sick(kubelet, A100[0])
+        wait_unhealthy(kubelet, A100[0])
         after = kubelet.log.position
         answers = ("recovery 0 reset", "fail DeviceGetMemoryInfo 0 UNKNOWN", "recovery 0 unsupported")
         for number, answer in enumerate(answers, start=1):
@@ -108,20 +112,20 @@ def test_the_drivers_word_brings_a_gpu_back_and_nothing_else(kubelet: Kubelet) -
             plugin.wait_number(EVENTS, number, xid="13")
             assert not kubelet.log.events(Listed, after=after)
         plugin.say("heal *", "recovery 0 none")
-        wait_sick(kubelet, after=after)
+        wait_unhealthy(kubelet, after=after)
         plugin.wait_number(TRANSITIONS, 1, health="healthy", cause="xid")
 
 
-def test_a_wait_that_keeps_failing_makes_all_sick_once_and_is_told_once(kubelet: Kubelet) -> None:
+def test_a_wait_that_keeps_failing_makes_all_unhealthy_once_and_is_told_once(kubelet: Kubelet) -> None:
     with run_plugin(kubelet, "a100x4-pcie", config=QUICK) as plugin:
         kubelet.log.wait_for(Listed)
         plugin.say("fail EventSetWait * UNKNOWN count=1")
-        wait_sick(kubelet, *A100)
-        wait_sick(kubelet, after=kubelet.log.position - 1)
+        wait_unhealthy(kubelet, *A100)
+        wait_unhealthy(kubelet, after=kubelet.log.position - 1)
         plugin.log.wait_for("received again")
         assert plugin.log.count("trying again") == 1
-        # Sick all at once, and well again as each answers; a slow stream skips steps.
-        first, *others = [len(sick(listed)) for listed in kubelet.log.events(Listed)]
+        # Unhealthy all at once, and healthy again as each answers; a slow stream skips steps.
+        first, *others = [len(unhealthy(listed)) for listed in kubelet.log.events(Listed)]
         assert (first, others[0], others[-1]) == (0, 4, 0)
         assert others == sorted(set(others), reverse=True)
 
@@ -130,8 +134,8 @@ def test_a_gpu_that_ends_the_wait_by_falling_off_the_bus_leaves_its_neighbours_h
     with run_plugin(kubelet, "a100x4-pcie", config=QUICK) as plugin:
         kubelet.log.wait_for(Listed)
         plugin.say("fail DeviceGetHandleByUUID 2 GPU_IS_LOST", "fail EventSetWait * GPU_IS_LOST count=1")
-        wait_sick(kubelet, A100[2])
-        assert max(len(sick(listed)) for listed in kubelet.log.events(Listed)) == 1
+        wait_unhealthy(kubelet, A100[2])
+        assert max(len(unhealthy(listed)) for listed in kubelet.log.events(Listed)) == 1
 
 
 def test_gpus_that_fall_off_the_bus_one_after_the_other_leave_their_neighbours_healthy(kubelet: Kubelet) -> None:
@@ -139,51 +143,51 @@ def test_gpus_that_fall_off_the_bus_one_after_the_other_leave_their_neighbours_h
         kubelet.log.wait_for(Listed)
         for lost in (A100[2:3], A100[2:4]):
             plugin.say(f"fail DeviceGetHandleByUUID {lost[-1]} GPU_IS_LOST", "fail EventSetWait * GPU_IS_LOST count=1")
-            wait_sick(kubelet, *lost)
+            wait_unhealthy(kubelet, *lost)
         plugin.say("event 0 xid=79")
-        wait_sick(kubelet, A100[0], *A100[2:4])
+        wait_unhealthy(kubelet, A100[0], *A100[2:4])
         assert not plugin.log.count("The driver's health events cannot be received")
 
 
-def test_a_wait_that_loses_gpus_again_at_once_makes_all_sick(kubelet: Kubelet) -> None:
+def test_a_wait_that_loses_gpus_again_at_once_makes_all_unhealthy(kubelet: Kubelet) -> None:
     with run_plugin(kubelet, "a100x4-pcie", config=QUICK) as plugin:
         kubelet.log.wait_for(Listed)
         plugin.say("fail EventSetWait * GPU_IS_LOST")
-        wait_sick(kubelet, *A100)
+        wait_unhealthy(kubelet, *A100)
 
 
 def test_without_a_monitor_nothing_is_ever_called_healthy(kubelet: Kubelet) -> None:
     with run_plugin(kubelet, "a100x4-pcie", config=QUICK, before=["fail EventSetCreate * UNKNOWN"]) as plugin:
         first = kubelet.log.wait_for(Listed)
-        assert sick(first) == set(A100)
+        assert unhealthy(first) == set(A100)
         assert plugin.number(MONITORED) == 0
         plugin.say("heal *")
-        wait_sick(kubelet)
+        wait_unhealthy(kubelet)
         plugin.wait_number(MONITORED, 1)
 
 
-def test_a_gpu_that_cannot_be_watched_is_sick_from_the_first_list_on(kubelet: Kubelet) -> None:
+def test_a_gpu_that_cannot_be_watched_is_unhealthy_from_the_first_list_on(kubelet: Kubelet) -> None:
     with run_plugin(kubelet, "a100x4-pcie", before=["fail DeviceRegisterEvents 3 UNKNOWN"]):
-        assert sick(kubelet.log.wait_for(Listed)) == {A100[3]}
+        assert unhealthy(kubelet.log.wait_for(Listed)) == {A100[3]}
 
 
 def test_a_gpu_without_events_is_healthy(kubelet: Kubelet) -> None:
     with run_plugin(kubelet, "a100x4-pcie", before=["fail DeviceRegisterEvents * NOT_SUPPORTED"]) as plugin:
-        assert sick(kubelet.log.wait_for(Listed)) == set()
+        assert unhealthy(kubelet.log.wait_for(Listed)) == set()
         assert plugin.log.count("reports no events") == 4
 
 
 def test_with_checks_off_all_are_healthy_and_the_log_says_so(kubelet: Kubelet) -> None:
     before = ["fail EventSetCreate * UNKNOWN"]
     with run_plugin(kubelet, "a100x4-pcie", environ={"DP_DISABLE_HEALTHCHECKS": "all"}, before=before) as plugin:
-        assert sick(kubelet.log.wait_for(Listed)) == set()
+        assert unhealthy(kubelet.log.wait_for(Listed)) == set()
         assert plugin.log.count("Health checks are off") == 1
 
 
 @pytest.mark.parametrize("name", ["wsl", "tegra-thor"])
 def test_platforms_without_health_checks_are_healthy(kubelet: Kubelet, name: str) -> None:
     with run_plugin(kubelet, name):
-        assert sick(kubelet.log.wait_for(Listed)) == set()
+        assert unhealthy(kubelet.log.wait_for(Listed)) == set()
 
 
 def test_a_stream_that_ended_takes_no_event_with_it(kubelet: Kubelet, plugin: RunningPlugin) -> None:
@@ -193,4 +197,4 @@ def test_a_stream_that_ended_takes_no_event_with_it(kubelet: Kubelet, plugin: Ru
     plugin.wait_number(TRANSITIONS, 1)
     before = kubelet.log.position
     kubelet.start()
-    assert sick(kubelet.log.wait_for(Listed, after=before)) == {A100[0]}
+    assert unhealthy(kubelet.log.wait_for(Listed, after=before)) == {A100[0]}

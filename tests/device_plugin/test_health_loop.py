@@ -7,7 +7,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from core.health.nursing import WATCHED, WELL, rules
+from core.health.books import HEALTHY, WATCHED, rules
 from core.resources.building import node_of, whole_gpu
 from device_plugin.metrics import HEALTH
 from fakes.patience import PATIENCE
@@ -53,7 +53,7 @@ class EventSet:
 
     def ask(self, gpu: Gpu, *, watch: bool) -> Answer:
         del gpu
-        return Answer(watching=WATCHED if watch else None, probe=WELL)
+        return Answer(watching=WATCHED if watch else None, probe=HEALTHY)
 
     def wait(self, timeout: float) -> DeviceEvent | None:
         self.driver.waits.put(self.number)

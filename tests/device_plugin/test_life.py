@@ -236,10 +236,10 @@ def test_every_stream_sees_every_change_whenever_it_came(kubelet: Kubelet) -> No
         assert [{device.health for device in next(stream).devices} for stream in (early, broken)] == [{"Healthy"}] * 2
         broken.cancel()
         plugin.say("event 1 xid=79")
-        sick = [device.health for device in next(early).devices]
-        assert sick == ["Healthy", "Unhealthy", "Healthy", "Healthy"]
+        unhealthy = [device.health for device in next(early).devices]
+        assert unhealthy == ["Healthy", "Unhealthy", "Healthy", "Healthy"]
         late = stub.ListAndWatch(pb.Empty())
-        assert [device.health for device in next(late).devices] == sick
+        assert [device.health for device in next(late).devices] == unhealthy
         late.cancel()
         early.cancel()
         kubelet.log.wait_for(Listed, times=2)

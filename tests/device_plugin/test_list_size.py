@@ -50,8 +50,8 @@ def test_one_replica_more_than_the_most_does_not_fit(devices: list[tuple[int, in
 
 
 def test_a_list_whose_devices_are_well_is_no_longer() -> None:
-    well, ill = (list_message([ListedDevice(id="a", healthy=healthy)]).ByteSize() for healthy in (True, False))
-    assert well < ill
+    good, bad = (list_message([ListedDevice(id="a", healthy=healthy)]).ByteSize() for healthy in (True, False))
+    assert good < bad
 
 
 def test_the_most_replicas_that_fit_are_listed_chosen_from_and_allocated(kubelet: Kubelet) -> None:
@@ -70,10 +70,10 @@ def test_the_most_replicas_that_fit_are_listed_chosen_from_and_allocated(kubelet
         with pytest.raises(grpc.RpcError) as raised:
             kubelet.allocate(GPU, [f"{id_}x" for id_ in every])
         assert status(raised.value) == "INVALID_ARGUMENT"
-        # The longest list is the one in which nothing is well.
+        # The longest list is the one in which nothing is healthy.
         plugin.say("event 0 xid=79")
-        ill = kubelet.log.wait_for(Listed, times=2, timeout=120.0)
-        assert {device.health for device in ill.devices} == {"Unhealthy"}
+        listed = kubelet.log.wait_for(Listed, times=2, timeout=120.0)
+        assert {device.health for device in listed.devices} == {"Unhealthy"}
 
 
 def test_a_start_that_asks_for_more_names_the_most_that_fit(kubelet: Kubelet) -> None:

@@ -22,19 +22,19 @@ from gpu_kubelet._pb import deviceplugin_pb2 as pb
 
 RULES = HealthRules(xids=XidPolicy(), recovery=RecoveryMode.DRIVER, quiet=60.0, checks=True)
 
-WELL = Gpu(index=0, uuid="GPU-0", name="T", numa_node=1)
-SICK = Gpu(index=1, uuid="GPU-1", name="T", faults=(Fault(call="DeviceGetName", code="GPU_IS_LOST"),))
+HEALTHY = Gpu(index=0, uuid="GPU-0", name="T", numa_node=1)
+UNHEALTHY = Gpu(index=1, uuid="GPU-1", name="T", faults=(Fault(call="DeviceGetName", code="GPU_IS_LOST"),))
 
 
 def test_a_list_tells_the_health_and_the_place_of_each_device() -> None:
     resource = Resource(
         name="nvidia.com/gpu",
         devices=(
-            Device(id="GPU-1", uuid="GPU-1", index="1", gpu=SICK),
-            Device(id="GPU-0::0", uuid="GPU-0", index="0", gpu=WELL, numa_node=1, replica=0, replicas=2),
+            Device(id="GPU-1", uuid="GPU-1", index="1", gpu=UNHEALTHY),
+            Device(id="GPU-0::0", uuid="GPU-0", index="0", gpu=HEALTHY, numa_node=1, replica=0, replicas=2),
         ),
     )
-    inventory = Inventory(platform=Platform.NVML, gpus=(WELL, SICK))
+    inventory = Inventory(platform=Platform.NVML, gpus=(HEALTHY, UNHEALTHY))
     book, _ = HealthBook(rules=RULES, started=0.0).after_inventory(inventory, 0.0)
     book, _ = book.after_watch("GPU-0", Watching(gpu=Watch.WATCHED), 0.0)
     devices = listing(resource, book)

@@ -51,7 +51,7 @@ MARKS = {
 }
 
 
-@pytest.mark.parametrize("illness", [None, DEAD], ids=["it answers", "it does not answer"])
+@pytest.mark.parametrize("unanswered", [None, DEAD], ids=["it answers", "it does not answer"])
 @pytest.mark.parametrize(
     ("pipe", "mark", "ready", "expected"),
     [
@@ -63,10 +63,10 @@ MARKS = {
     ],
 )
 def test_what_cannot_be_used(
-    pipe: bool, mark: str | None, ready: str, illness: str | None, expected: Mapping[str, str]
+    pipe: bool, mark: str | None, ready: str, unanswered: str | None, expected: Mapping[str, str]
 ) -> None:
-    seen = Seen(illness=illness, mark=mark, pipe=pipe, ready=ready)
-    assert unusable(PLAN, DIGEST, seen) == (expected if illness is None else both(DEAD))
+    seen = Seen(unanswered=unanswered, mark=mark, pipe=pipe, ready=ready)
+    assert unusable(PLAN, DIGEST, seen) == (expected if unanswered is None else both(DEAD))
 
 
 @pytest.mark.parametrize(
@@ -77,18 +77,18 @@ def test_what_cannot_be_used(
     ],
 )
 def test_a_mark_is_judged_gpu_by_gpu(plan: DaemonPlan, expected: Mapping[str, str]) -> None:
-    assert unusable(PLAN, DIGEST, Seen(illness=None, mark=written(plan), pipe=True, ready="")) == expected
+    assert unusable(PLAN, DIGEST, Seen(unanswered=None, mark=written(plan), pipe=True, ready="")) == expected
 
 
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        (Seen(illness=None, mark="", pipe=True, ready=""), True),
-        (Seen(illness=None, mark=None, pipe=False, ready=""), True),
-        (Seen(illness=None, mark=None, pipe=True, ready=""), False),
-        (Seen(illness=DEAD, mark="", pipe=True, ready=""), False),
-        (Seen(illness=None, mark="", pipe=True, ready=DIGEST), False),
-        (Seen(illness=None, mark=MARK, pipe=True, ready=""), False),
+        (Seen(unanswered=None, mark="", pipe=True, ready=""), True),
+        (Seen(unanswered=None, mark=None, pipe=False, ready=""), True),
+        (Seen(unanswered=None, mark=None, pipe=True, ready=""), False),
+        (Seen(unanswered=DEAD, mark="", pipe=True, ready=""), False),
+        (Seen(unanswered=None, mark="", pipe=True, ready=DIGEST), False),
+        (Seen(unanswered=None, mark=MARK, pipe=True, ready=""), False),
     ],
 )
 def test_a_daemon_that_answers_without_saying_anything_is_the_originals(seen: Seen, expected: bool) -> None:

@@ -193,7 +193,7 @@ def test_gpus_are_told_of_when_their_daemon_ends_and_when_it_is_back(make_watche
     watched.wait_told({})
 
 
-def test_daemons_of_resources_that_are_not_served_are_nobodys_illness(make_watched: MakeWatched) -> None:
+def test_daemons_of_resources_that_are_not_served_are_nobodys_concern(make_watched: MakeWatched) -> None:
     watched = make_watched(interval=0.05)
     watched.watch.follow((PLAN,))
     assert watched.watch.ready(GPU) is not None

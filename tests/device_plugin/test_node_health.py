@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from core.health.nursing import WATCHED, WELL, rules, xid
+from core.health.books import HEALTHY, WATCHED, rules, xid
 from core.resources.building import LOST, node_of, whole_gpu
 from device_plugin.metrics import HEALTH
 from fakes.patience import PATIENCE
@@ -22,7 +22,7 @@ def test_what_happens_to_a_gpu_is_told_in_the_order_in_which_it_came_about() -> 
     told: list[bool] = []
     held, go = threading.Event(), threading.Event()
     recovering = threading.Thread(
-        target=lambda: health.answered(NODE.gpus[0], Answer(watching=WATCHED, probe=WELL)), name="recovering"
+        target=lambda: health.answered(NODE.gpus[0], Answer(watching=WATCHED, probe=HEALTHY)), name="recovering"
     )
 
     def changed() -> None:
@@ -39,7 +39,7 @@ def test_what_happens_to_a_gpu_is_told_in_the_order_in_which_it_came_about() -> 
         observers=[lambda transition, _: told.append(transition.healthy)],
     )
     health.inventory(NODE)
-    health.blind(LOST)
+    health.unwatched(LOST)
     recovering.start()
     assert held.wait(PATIENCE)
     health.event(xid())
@@ -56,7 +56,7 @@ def test_the_log_tells_what_helps_against_what_is_wrong(kubelet: Kubelet) -> Non
         plugin.log.wait_for("The driver reported an event", times=3)
         lines = plugin.log.lines()
         unhealthy = [
-            gpu.uuid for gpu in plugin.app.node.health.gpus if plugin.app.node.health.ledger.any_sick([gpu.uuid])
+            gpu.uuid for gpu in plugin.app.node.health.gpus if plugin.app.node.health.ledger.any_unhealthy([gpu.uuid])
         ]
     said = [
         (line["reason"], line["advice"])

@@ -52,7 +52,9 @@ def reported(server: ApiServer, tmp_path: Path, kubelet: Kubelet, **settings: An
         yield plugin
 
 
-def test_events_tell_of_sickness_and_recovery(server: ApiServer, tmp_path: Path, kubelet: Kubelet) -> None:
+def test_events_tell_what_became_unhealthy_and_healthy_again(
+    server: ApiServer, tmp_path: Path, kubelet: Kubelet
+) -> None:
     with reported(server, tmp_path, kubelet, node_events=True) as plugin:
         plugin.say("event 0 xid=79")
         server.wait_for(lambda: len(server.store.list("events")) >= 2)
@@ -61,8 +63,8 @@ def test_events_tell_of_sickness_and_recovery(server: ApiServer, tmp_path: Path,
         ("Warning", "GpuUnhealthy"),
         ("Normal", "GpuHealthy"),
     }
-    (sick,) = [event["message"] for event in events if event["type"] == "Warning"]
-    assert sick == (
+    (unhealthy,) = [event["message"] for event in events if event["type"] == "Warning"]
+    assert unhealthy == (
         f"GPU 0 (Tesla T4, {UUID}) is unhealthy: XID 79 (GPU has fallen off the bus) occurred. "
         "Drain the node and restart it. If it comes back, ask the vendor's support."
     )
@@ -72,14 +74,18 @@ def test_events_tell_of_sickness_and_recovery(server: ApiServer, tmp_path: Path,
 def test_the_condition_follows_and_leaves_others_alone(server: ApiServer, tmp_path: Path, kubelet: Kubelet) -> None:
     with reported(server, tmp_path, kubelet, node_condition="GPUHealthy") as plugin:
         server.wait_for(lambda: "GPUHealthy" in conditions(server))
-        well = conditions(server)["GPUHealthy"]
+        healthy = conditions(server)["GPUHealthy"]
         plugin.say("fail DeviceGetUUID * GPU_IS_LOST", "fail DeviceGetHandleByUUID * GPU_IS_LOST")
         server.wait_for(lambda: conditions(server)["GPUHealthy"]["status"] == "False")
-        sick = conditions(server)
-    assert (well["status"], well["reason"], well["message"]) == ("True", "GpusHealthy", "The only GPU is healthy.")
-    assert sick["GPUHealthy"]["reason"] == "GpusUnhealthy"
-    assert UUID in sick["GPUHealthy"]["message"]
-    assert sick["Ready"] == READY
+        unhealthy = conditions(server)
+    assert (healthy["status"], healthy["reason"], healthy["message"]) == (
+        "True",
+        "GpusHealthy",
+        "The only GPU is healthy.",
+    )
+    assert unhealthy["GPUHealthy"]["reason"] == "GpusUnhealthy"
+    assert UUID in unhealthy["GPUHealthy"]["message"]
+    assert unhealthy["Ready"] == READY
     assert server.store.list("events") == []
     assert {request.path for request in server.requests if request.method == "PATCH"} == {"/api/v1/nodes/node-a/status"}
 

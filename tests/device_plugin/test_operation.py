@@ -141,9 +141,9 @@ def test_devices_are_counted_by_resource_health_and_reason(kubelet: Kubelet) -> 
     assert reason in ("xid", "action")
     assert devices[2] == {("healthy", "", GPU): 4}
     assert second["nvidia_device_plugin_health_events_total"] == {("79",): 1}
-    sick = second["nvidia_device_plugin_unhealthy_since_timestamp_seconds"]
-    assert {(index, uuid) for _, index, _, uuid in sick} == {("2", A100[2])}
-    assert all(0 <= time.time() - since < 60 for since in sick.values())
+    unhealthy = second["nvidia_device_plugin_unhealthy_since_timestamp_seconds"]
+    assert {(index, uuid) for _, index, _, uuid in unhealthy} == {("2", A100[2])}
+    assert all(0 <= time.time() - since < 60 for since in unhealthy.values())
     assert "nvidia_device_plugin_unhealthy_since_timestamp_seconds" not in third
 
 

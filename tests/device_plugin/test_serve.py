@@ -75,7 +75,7 @@ def test_a_running_plugin_is_found_by_its_name_alone(kubelet: Kubelet) -> None:
         assert words[:2] == [b"nvidia-device-plugin", f"--kubelet-socket={kubelet.socket}".encode()]
 
 
-def test_a_sick_gpu_is_told_to_the_cluster(kubelet: Kubelet, tmp_path: Path) -> None:
+def test_an_unhealthy_gpu_is_told_to_the_cluster(kubelet: Kubelet, tmp_path: Path) -> None:
     events = tmp_path / "events"
     events.touch()
     with ApiServer() as server:

@@ -21,7 +21,7 @@ def violations(trial: Trial, outcome: Outcome) -> Iterator[str]:
     simulated = NODES[trial.node]
     devices = victims(simulated, ALL)
     concerned = _devices_of(simulated, outcome.met)
-    ill = {device for device in devices if not outcome.during.get(device, False)}
+    unhealthy = {device for device in devices if not outcome.during.get(device, False)}
     if outcome.errors:
         yield f"errors: {outcome.errors}"
     if outcome.stuck:
@@ -42,10 +42,10 @@ def violations(trial: Trial, outcome: Outcome) -> Iterator[str]:
             yield "not in good order at the start"
     # Where the driver or its event set has failed as a whole, all are unhealthy until that is over.
     alone = trial.target != ALL and trial.phase not in (Phase.REOPEN, Phase.REWATCH)
-    if alone and not ill <= _spared(simulated, trial):
-        yield f"neighbours that are unhealthy: {len(ill - victims(simulated, trial.target))}"
-    if trial.kind == "slow" and ill and trial.phase not in (Phase.REOPEN, Phase.REWATCH):
-        yield f"unhealthy for being a little slow: {len(ill)}"
+    if alone and not unhealthy <= _spared(simulated, trial):
+        yield f"neighbours that are unhealthy: {len(unhealthy - victims(simulated, trial.target))}"
+    if trial.kind == "slow" and unhealthy and trial.phase not in (Phase.REOPEN, Phase.REWATCH):
+        yield f"unhealthy for being a little slow: {len(unhealthy)}"
     if trial.phase is Phase.START and trial.kind.endswith("NOT_SUPPORTED"):
         concerned -= _without(simulated, trial.call)
     at_once = {device for device in concerned if outcome.at_once.get(device, False)}
@@ -53,14 +53,14 @@ def violations(trial: Trial, outcome: Outcome) -> Iterator[str]:
     scanned = trial.phase in (Phase.SCAN, Phase.RELOAD) and trial.call in SCANNED
     if scanned and not trial.kind.startswith("once") and at_once and _matters(trial):
         yield f"healthy at once: {len(at_once)}"
-    if not trial.kind.startswith("once") and _matters(trial) and not concerned <= ill:
-        yield f"healthy: {len(concerned - ill)}"
+    if not trial.kind.startswith("once") and _matters(trial) and not concerned <= unhealthy:
+        yield f"healthy: {len(concerned - unhealthy)}"
     last = victims(simulated, str(len(simulated.gpus) - 1))
     if not _deafens(trial) and any(outcome.after_xid.get(device) for device in last):
         yield "the neighbour's XID is not heard"
     if outcome.healed != dict.fromkeys(devices, True):
         missing = devices - outcome.healed.keys()
-        yield f"not well again: {sum(not healthy for healthy in outcome.healed.values())}, missing: {len(missing)}"
+        yield f"not healthy again: {sum(not healthy for healthy in outcome.healed.values())}, missing: {len(missing)}"
     if any(outcome.after_xids.values()):
         yield f"XIDs not heard after healing: {sum(outcome.after_xids.values())}"
 

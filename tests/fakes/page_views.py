@@ -1,4 +1,4 @@
-"""Nodes as the status page shows them, small and large, well and ill."""
+"""Nodes as the status page shows them, small and large, healthy and unhealthy."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gpu_core.runtime.probes import Check
 from gpu_core.web.gpus import CauseView, GpuView, HealthView, MigView
 
 NOW = 1_700_000_000.0
-WELL = HealthView(healthy=True, reason="it was in order from the start", since=NOW - 86400, changed=False)
-CURED = HealthView(healthy=True, reason="it answers again", since=NOW - 100)
-SICK = HealthView(
+HEALTHY = HealthView(healthy=True, reason="it was in order from the start", since=NOW - 86400, changed=False)
+HEALTHY_AGAIN = HealthView(healthy=True, reason="it answers again", since=NOW - 100)
+UNHEALTHY = HealthView(
     healthy=False,
     reason="XID 79 (GPU has fallen off the bus) occurred",
     since=NOW - 7200,
@@ -28,12 +28,12 @@ SICK = HealthView(
     ),
     recovery="reset",
 )
-PART_SICK = replace(SICK, reason="XID 79 (GPU has fallen off the bus) occurred on this MIG device", also=())
+PART_UNHEALTHY = replace(UNHEALTHY, reason="XID 79 (GPU has fallen off the bus) occurred on this MIG device", also=())
 CONFIG = "version: v1\nflags:\n  migStrategy: mixed\n"
 FOLLOWED = Check(name="nvidia.com/gpu", ok=True, reason="The kubelet follows the list of devices")
 
 
-def gpu(index: int, health: HealthView = WELL, **more: object) -> GpuView:
+def gpu(index: int, health: HealthView = HEALTHY, **more: object) -> GpuView:
     view = GpuView(
         index=index,
         uuid=f"GPU-5d204b67-1282-563e-b7c0-8759cc77a1{index:02d}",
@@ -57,19 +57,21 @@ def link(a: int, b: int) -> PairLink:
 
 
 def node(gpus: int = 4) -> NodeView:
-    """Return a node of so many GPUs, of which the second is sick and the last is partitioned."""
+    """Return a node of so many GPUs, of which the second is unhealthy and the last is partitioned."""
     migs = tuple(
         MigView(
             index=f"{gpus - 1}:{number}",
             uuid=f"MIG-{number}",
             profile="1g.5gb",
             memory_mib=4864,
-            health=PART_SICK if number == 1 else WELL,
+            health=PART_UNHEALTHY if number == 1 else HEALTHY,
         )
         for number in range(3)
     )
-    views = [gpu(index, SICK if index == 1 else CURED if index == 2 else WELL) for index in range(gpus - 1)]
-    views.append(gpu(gpus - 1, PART_SICK, mig_enabled=True, migs=migs, offered=(("nvidia.com/mig-1g.5gb", 3),)))
+    views = [
+        gpu(index, UNHEALTHY if index == 1 else HEALTHY_AGAIN if index == 2 else HEALTHY) for index in range(gpus - 1)
+    ]
+    views.append(gpu(gpus - 1, PART_UNHEALTHY, mig_enabled=True, migs=migs, offered=(("nvidia.com/mig-1g.5gb", 3),)))
     devices = tuple(
         DeviceView(
             uuid=view.uuid,
@@ -112,7 +114,7 @@ EMPTY = NodeView(
 )
 
 
-def well(gpus: int = 4) -> NodeView:
+def healthy(gpus: int = 4) -> NodeView:
     """Return a node of so many GPUs that are all healthy."""
     whole = node(gpus + 1)
     return replace(

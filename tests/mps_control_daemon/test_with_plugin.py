@@ -66,7 +66,7 @@ def test_the_plugin_waits_while_the_daemon_runs_for_another_config(bench: Bench,
         assert health(kubelet) == {"Healthy": 8, "Unhealthy": 0}
 
 
-def test_devices_are_sick_while_their_daemon_is_down(bench: Bench, kubelet: Kubelet, tools: MpsTools) -> None:
+def test_devices_are_unhealthy_while_their_daemon_is_down(bench: Bench, kubelet: Kubelet, tools: MpsTools) -> None:
     with program(bench), plugin_of(bench, kubelet) as plugin:
         kubelet.log.wait_for(Listed)
         kill(tools.pids[0])

@@ -36,7 +36,7 @@ def read(tmp_path: Path, *lines: str, links: bool = False) -> Inventory:
 
 
 @pytest.fixture(scope="module")
-def well() -> Inventory:
+def intact() -> Inventory:
     """Read the same GPUs in health."""
     with opened(load_node("gb200x4")) as backend:
         return backend.read(links=True)
@@ -44,28 +44,28 @@ def well() -> Inventory:
 
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("call", IDENTITY)
-def test_a_gpu_without_identity_is_counted_and_no_more(tmp_path: Path, well: Inventory, call: str, code: str) -> None:
+def test_a_gpu_without_identity_is_counted_and_no_more(tmp_path: Path, intact: Inventory, call: str, code: str) -> None:
     found = read(tmp_path, f"fail {call} 2 {code}")
     assert found.unreadable == (UnreadableGpu(index=2, fault=Fault(call=call, code=code)),)
-    assert found.gpus == (*well.gpus[:2], well.gpus[3])
+    assert found.gpus == (*intact.gpus[:2], intact.gpus[3])
 
 
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("call", NEEDED)
 def test_an_essential_fact_that_fails_is_a_fault_of_that_gpu(
-    tmp_path: Path, well: Inventory, call: str, code: str
+    tmp_path: Path, intact: Inventory, call: str, code: str
 ) -> None:
     found = read(tmp_path, f"fail {call} 2 {code}")
     absent: dict[str, Any] = {NEEDED[call]: None}
-    sick = replace(well.gpus[2], **absent, faults=(Fault(call=call, code=code),))
-    assert found.gpus == (*well.gpus[:2], sick, well.gpus[3])
+    faulty = replace(intact.gpus[2], **absent, faults=(Fault(call=call, code=code),))
+    assert found.gpus == (*intact.gpus[:2], faulty, intact.gpus[3])
 
 
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("call", OPTIONAL)
-def test_an_optional_fact_that_fails_is_absent(tmp_path: Path, well: Inventory, call: str, code: str) -> None:
+def test_an_optional_fact_that_fails_is_absent(tmp_path: Path, intact: Inventory, call: str, code: str) -> None:
     found = read(tmp_path, f"fail {call} 2 {code}")
-    assert found.gpus == (*well.gpus[:2], replace(well.gpus[2], **OPTIONAL[call]), well.gpus[3])
+    assert found.gpus == (*intact.gpus[:2], replace(intact.gpus[2], **OPTIONAL[call]), intact.gpus[3])
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -77,32 +77,32 @@ def test_an_optional_fact_that_fails_is_absent(tmp_path: Path, well: Inventory, 
     ],
 )
 def test_a_fact_that_not_every_gpu_has_is_a_fault_only_when_it_is_lost(
-    tmp_path: Path, well: Inventory, call: str, code: str, absent: dict[str, Any]
+    tmp_path: Path, intact: Inventory, call: str, code: str, absent: dict[str, Any]
 ) -> None:
     found = read(tmp_path, f"fail {call} 2 {code}")
     faults = () if code in ("NOT_SUPPORTED", "FUNCTION_NOT_FOUND") else (Fault(call=call, code=code),)
-    facts: Gpu = replace(well.gpus[2], **absent, faults=faults)
-    assert found.gpus == (*well.gpus[:2], facts, well.gpus[3])
+    facts: Gpu = replace(intact.gpus[2], **absent, faults=faults)
+    assert found.gpus == (*intact.gpus[:2], facts, intact.gpus[3])
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_a_fabric_that_cannot_be_read_is_a_gap_and_no_fault(tmp_path: Path, well: Inventory, code: str) -> None:
+def test_a_fabric_that_cannot_be_read_is_a_gap_and_no_fault(tmp_path: Path, intact: Inventory, code: str) -> None:
     found = read(tmp_path, f"fail DeviceGetGpuFabricInfo 2 {code}")
     absent = code in ("NOT_SUPPORTED", "FUNCTION_NOT_FOUND")
     gaps = () if absent else (Fault(call="DeviceGetGpuFabricInfo", code=code),)
-    assert found.gpus == (*well.gpus[:2], replace(well.gpus[2], fabric=None, gaps=gaps), well.gpus[3])
+    assert found.gpus == (*intact.gpus[:2], replace(intact.gpus[2], fabric=None, gaps=gaps), intact.gpus[3])
 
 
 @pytest.mark.parametrize("call", ["SystemGetDriverVersion", "SystemGetCudaDriverVersion"])
-def test_a_failing_version_is_a_fault_of_the_node(tmp_path: Path, well: Inventory, call: str) -> None:
+def test_a_failing_version_is_a_fault_of_the_node(tmp_path: Path, intact: Inventory, call: str) -> None:
     found = read(tmp_path, f"fail {call} * UNKNOWN")
-    assert (found.faults, found.gpus) == ((Fault(call=call, code="UNKNOWN"),), well.gpus)
+    assert (found.faults, found.gpus) == ((Fault(call=call, code="UNKNOWN"),), intact.gpus)
 
 
-def test_links_of_a_lost_gpu_are_unknown_and_others_stay(tmp_path: Path, well: Inventory) -> None:
+def test_links_of_a_lost_gpu_are_unknown_and_others_stay(tmp_path: Path, intact: Inventory) -> None:
     lost = read(tmp_path, "fail DeviceGetTopologyCommonAncestor 2 GPU_IS_LOST", links=True).links
     assert [link.level for link in lost[2]] == [None] * 4
-    assert lost[0] == well.links[0]
+    assert lost[0] == intact.links[0]
 
 
 @pytest.mark.parametrize("call", ["DeviceGetNvLinkState", "DeviceGetNvLinkRemotePciInfo"])

@@ -65,7 +65,7 @@ class FakeLibcuda:
 
 
 ORIN = Gpu(index=0, uuid="tegra", name="Orin", memory=30 << 30, compute_capability=(8, 7))
-WELL: dict[str, Any] = {
+INTACT: dict[str, Any] = {
     "platform": Platform.TEGRA,
     "gpus": (ORIN,),
     "cuda_version": (12, 6),
@@ -79,7 +79,7 @@ def read(library: FakeLibcuda) -> Inventory:
 
 
 def test_a_chip_is_read() -> None:
-    assert read(FakeLibcuda()) == Inventory(**WELL)
+    assert read(FakeLibcuda()) == Inventory(**INTACT)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_failing_function_of_the_system_is_a_fault_of_the_node(
     function: str, code: str, expected: dict[str, Any]
 ) -> None:
     faults = (Fault(call=function, code=code),)
-    assert read(FakeLibcuda({function: 999})) == Inventory(**(WELL | expected), faults=faults)
+    assert read(FakeLibcuda({function: 999})) == Inventory(**(INTACT | expected), faults=faults)
 
 
 @pytest.mark.parametrize(

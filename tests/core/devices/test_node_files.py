@@ -152,11 +152,11 @@ def test_a_new_events_file_begins_afresh(tmp_path: Path) -> None:
     events = tmp_path / "events"
     events.write_text("remove 0\nfail DeviceGetName 1 UNKNOWN\n")
     with opened(node({"gpus": [{"model": "T4", "count": 2}]}), events) as backend:
-        sick = backend.read()
+        faulty = backend.read()
         events.write_text("heal *\n")
-        well = backend.read()
-    assert (len(sick.unreadable), len(sick.gpus[0].faults)) == (1, 1)
-    assert (len(well.unreadable), [gpu.faults for gpu in well.gpus]) == (0, [(), ()])
+        healed = backend.read()
+    assert (len(faulty.unreadable), len(faulty.gpus[0].faults)) == (1, 1)
+    assert (len(healed.unreadable), [gpu.faults for gpu in healed.gpus]) == (0, [(), ()])
 
 
 def test_a_line_counts_when_it_is_whole(tmp_path: Path) -> None:

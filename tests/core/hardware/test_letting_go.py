@@ -6,7 +6,7 @@ import io
 import json
 import threading
 
-from core.health.nursing import WATCHED, WELL, rules
+from core.health.books import HEALTHY, WATCHED, rules
 from core.resources.building import node_of, whole_gpu
 from device_plugin.metrics import HEALTH
 from fakes.patience import PATIENCE
@@ -47,7 +47,7 @@ class Driver:
 
     def ask(self, gpu: Gpu, *, watch: bool) -> Answer:
         """Register a GPU."""
-        return Answer(watching=WATCHED if watch else None, probe=WELL)
+        return Answer(watching=WATCHED if watch else None, probe=HEALTHY)
 
     def wait(self, timeout: float) -> DeviceEvent | None:
         """Hang, or find nothing."""

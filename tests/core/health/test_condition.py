@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from core.health.nursing import book_of, xid
+from core.health.books import book_of, xid
 from core.resources.building import mig_device, mig_gpu, node_of, whole_gpu
 from gpu_core.health.summary import Condition, News, changed_at, condition_of, news, patch
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-WELL = Condition(status="True", reason="GpusHealthy", message="All 2 GPUs are healthy.")
+HEALTHY = Condition(status="True", reason="GpusHealthy", message="All 2 GPUs are healthy.")
 NODE = node_of(mig_gpu(0, mig_devices=(mig_device(0, 0, "1g.5gb", gpu_instance=7),)), whole_gpu(1))
 XID = "XID 79 (GPU has fallen off the bus) occurred"
 
 
 @pytest.mark.parametrize(
-    ("type_", "well"),
+    ("type_", "healthy"),
     [
         ("GPUHealthy", "True"),
         ("GpuHealthy", "True"),
@@ -33,16 +33,16 @@ XID = "XID 79 (GPU has fallen off the bus) occurred"
         ("GPUHealthyNot", "False"),
     ],
 )
-def test_the_name_of_the_condition_says_what_true_means(type_: str, well: str) -> None:
+def test_the_name_of_the_condition_says_what_true_means(type_: str, healthy: str) -> None:
     book = book_of(NODE)
-    sick, _ = book.after_event(xid(gpu="GPU-1"), 5.0)
-    assert [condition_of(type_, book).status, condition_of(type_, sick).status] == [
-        well,
-        {"True": "False", "False": "True"}[well],
+    unhealthy, _ = book.after_event(xid(gpu="GPU-1"), 5.0)
+    assert [condition_of(type_, book).status, condition_of(type_, unhealthy).status] == [
+        healthy,
+        {"True": "False", "False": "True"}[healthy],
     ]
 
 
-def test_a_sick_gpu_and_a_sick_mig_device_are_named_with_their_reasons() -> None:
+def test_an_unhealthy_gpu_and_an_unhealthy_mig_device_are_named_with_their_reasons() -> None:
     book, _ = book_of(NODE).after_event(xid(gpu="GPU-0", gi=7, ci=0), 5.0)
     book, _ = book.after_event(xid(gpu="GPU-1"), 6.0)
     condition = condition_of("GPUHealthy", book)
@@ -53,7 +53,7 @@ def test_a_sick_gpu_and_a_sick_mig_device_are_named_with_their_reasons() -> None
     )
 
 
-def test_many_sick_gpus_are_not_all_named() -> None:
+def test_many_unhealthy_gpus_are_not_all_named() -> None:
     book, _ = book_of(node_of(*(whole_gpu(index) for index in range(16)))).after_event(xid(gpu=None), 5.0)
     message = condition_of("GPUHealthy", book).message
     assert "GPU 7 " in message
@@ -89,12 +89,12 @@ def test_without_gpus_nothing_is_known() -> None:
     ],
 )
 def test_since_when_a_condition_holds(entries: list[dict[str, Any]], since: str) -> None:
-    assert changed_at("GPUHealthy", WELL, {"status": {"conditions": entries}}, NOW) == since
-    assert changed_at("GPUHealthy", WELL, {}, NOW) == "2026-01-02T03:04:05Z"
+    assert changed_at("GPUHealthy", HEALTHY, {"status": {"conditions": entries}}, NOW) == since
+    assert changed_at("GPUHealthy", HEALTHY, {}, NOW) == "2026-01-02T03:04:05Z"
 
 
 def test_the_patch_names_one_condition_only() -> None:
-    assert patch("GPUHealthy", WELL, since="2025-01-01T00:00:00Z", now=NOW) == {
+    assert patch("GPUHealthy", HEALTHY, since="2025-01-01T00:00:00Z", now=NOW) == {
         "status": {
             "conditions": [
                 {

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.health.nursing import FIRST, GONE, OFF, PARTED, TWO, WATCHED, WELL, book_of, rules, sick, watch_all, xid
+from core.health.books import FIRST, GONE, HEALTHY, OFF, PARTED, TWO, WATCHED, book_of, rules, unhealthy, watch_all, xid
 from core.resources.asking import config_of
 from core.resources.building import LOST, mig_device, mig_gpu, node_of, whole_gpu
 from gpu_core.devices.backend import Answer, Watch, Watching
@@ -15,7 +15,7 @@ from gpu_core.devices.model import Fault, Platform
 from gpu_core.health import what_helps
 from gpu_core.health.book import Changed, HealthBook
 from gpu_core.health.catalogue import xid_advice
-from gpu_core.health.ledger import Ailment, Cause, DeviceHealth, Transition
+from gpu_core.health.ledger import Cause, DeviceHealth, Transition, Unhealthy
 from gpu_core.resources.device_map import build_resources
 
 NOT_FOUND = Watching(gpu=Watch.WATCHED, mig={"MIG-0-1": LOST})
@@ -25,7 +25,7 @@ NOT_READ = node_of(
 )
 
 
-def test_what_cannot_be_read_is_sick_until_it_can_be() -> None:
+def test_what_cannot_be_read_is_unhealthy_until_it_can_be() -> None:
     node = node_of(whole_gpu(0, faults=(LOST,)), whole_gpu(1))
     book, transitions = book_of(TWO).after_inventory(node, 1)
     reason = f"it cannot be read: {LOST}"
@@ -34,25 +34,25 @@ def test_what_cannot_be_read_is_sick_until_it_can_be() -> None:
             uuid="GPU-0", healthy=False, cause=Cause.UNREADABLE, reason=reason, at=1, advice=what_helps.UNREADABLE
         ),
     )
-    book, _ = book.after_probe("GPU-0", WELL, 1_000)
-    assert sick(book, node) == ["GPU-0"]
+    book, _ = book.after_probe("GPU-0", HEALTHY, 1_000)
+    assert unhealthy(book, node) == ["GPU-0"]
     book, _ = book.after_inventory(TWO, 2_000)
-    assert sick(book, TWO) == ["GPU-0"]
+    assert unhealthy(book, TWO) == ["GPU-0"]
     book, transitions = book.after_watch("GPU-0", WATCHED, 3_000)
-    assert (sick(book, TWO), [change.reason for change in transitions]) == ([], ["it can be read again"])
+    assert (unhealthy(book, TWO), [change.reason for change in transitions]) == ([], ["it can be read again"])
 
 
 def test_a_fact_that_cannot_be_read_for_a_while_takes_no_events_with_it() -> None:
     faulty = node_of(whole_gpu(0, faults=(Fault(call="DeviceGetName", code="UNKNOWN"),)), whole_gpu(1))
     book, _ = book_of(TWO).after_inventory(faulty, 1)
-    assert sick(book, TWO) == ["GPU-0"]
+    assert unhealthy(book, TWO) == ["GPU-0"]
     book, transitions = book.after_inventory(TWO, 2)
-    assert (sick(book, TWO), [change.healthy for change in transitions]) == ([], [True])
+    assert (unhealthy(book, TWO), [change.healthy for change in transitions]) == ([], [True])
 
 
 def test_what_nobody_watches_yet_is_unhealthy_and_nothing_is_announced() -> None:
     book, transitions = HealthBook(rules=rules(), started=0).after_inventory(TWO, 0)
-    assert (sick(book, TWO), transitions) == (["GPU-0", "GPU-1"], ())
+    assert (unhealthy(book, TWO), transitions) == (["GPU-0", "GPU-1"], ())
     assert book.state(FIRST.uuid) == DeviceHealth(
         healthy=False,
         reason="its health events are not received yet",
@@ -61,16 +61,16 @@ def test_what_nobody_watches_yet_is_unhealthy_and_nothing_is_announced() -> None
         advice=what_helps.UNCHECKED,
     )
     book, transitions = book.after_watch("GPU-0", WATCHED, 1)
-    assert (sick(book, TWO), transitions) == (["GPU-1"], ())
+    assert (unhealthy(book, TWO), transitions) == (["GPU-1"], ())
 
 
 def test_a_mig_device_that_the_driver_does_not_find_is_unhealthy_and_its_neighbours_are_not() -> None:
     book, transitions = book_of(PARTED, quiet=0).after_watch("GPU-0", NOT_FOUND, 5)
-    assert (sick(book, PARTED), [change.uuid for change in transitions]) == (["MIG-0-1"], ["MIG-0-1"])
-    book, _ = book.after_probe("GPU-0", WELL, 10)
-    assert sick(book, PARTED) == ["MIG-0-1"]
-    book, _ = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=WELL), 20)
-    assert sick(book, PARTED) == []
+    assert (unhealthy(book, PARTED), [change.uuid for change in transitions]) == (["MIG-0-1"], ["MIG-0-1"])
+    book, _ = book.after_probe("GPU-0", HEALTHY, 10)
+    assert unhealthy(book, PARTED) == ["MIG-0-1"]
+    book, _ = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=HEALTHY), 20)
+    assert unhealthy(book, PARTED) == []
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_gpu_that_is_served_whole_does_not_suffer_from_a_mig_device(
     happens: Callable[[HealthBook], Changed], part: str
 ) -> None:
     book, _ = happens(book_of(PARTED))
-    assert (sick(book, PARTED), sick(book, PARTED, mig="none")) == ([part], [])
+    assert (unhealthy(book, PARTED), unhealthy(book, PARTED, mig="none")) == ([part], [])
     assert book.state(FIRST.uuid) == DeviceHealth(healthy=True, reason="it was in order from the start", since=0)
 
 
@@ -97,75 +97,75 @@ def test_a_gpu_that_is_served_whole_tells_of_the_harm_that_came_to_a_mig_device(
     assert book.state(FIRST.uuid) == DeviceHealth(
         healthy=False, reason=reason, since=6, cause="xid", advice=xid_advice(79)
     )
-    assert book.ailments(FIRST.uuid) == (Ailment(cause=Cause.XID, reason=reason, since=6, advice=xid_advice(79)),)
+    assert book.concerning(FIRST.uuid) == (Unhealthy(cause=Cause.XID, reason=reason, since=6, advice=xid_advice(79)),)
 
 
 def test_a_new_mig_device_is_unhealthy_until_it_is_watched() -> None:
     fewer = node_of(mig_gpu(0, mig_devices=PARTED.gpus[0].mig_devices[:2]), whole_gpu(1))
     book, _ = book_of(fewer).after_inventory(PARTED, 5)
-    assert (sick(book, PARTED), book.needs_watch(PARTED.gpus[0])) == (["MIG-0-2"], True)
+    assert (unhealthy(book, PARTED), book.needs_watch(PARTED.gpus[0])) == (["MIG-0-2"], True)
 
 
 def test_a_device_that_is_gone_is_unhealthy_whatever_still_lists_it() -> None:
     fewer = node_of(mig_gpu(0, mig_devices=PARTED.gpus[0].mig_devices[1:]))
     book, _ = book_of(PARTED).after_inventory(fewer, 5)
-    assert sick(book, PARTED) == ["GPU-1", "MIG-0-0"]
+    assert unhealthy(book, PARTED) == ["GPU-1", "MIG-0-0"]
 
 
 def test_what_did_not_answer_has_to_be_watched_anew() -> None:
     book, _ = book_of(TWO, quiet=0).after_probe("GPU-0", GONE, 5)
     assert [book.needs_watch(gpu) for gpu in TWO.gpus] == [True, False]
-    book, _ = book.after_probe("GPU-0", WELL, 10)
-    assert sick(book, TWO) == ["GPU-0"]
-    book, _ = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=WELL), 20)
-    assert sick(book, TWO) == []
+    book, _ = book.after_probe("GPU-0", HEALTHY, 10)
+    assert unhealthy(book, TWO) == ["GPU-0"]
+    book, _ = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=HEALTHY), 20)
+    assert unhealthy(book, TWO) == []
 
 
 def test_a_mig_device_that_cannot_be_read_leaves_its_neighbours_alone() -> None:
     parts = (mig_device(0, 0, "1g.5gb", faults=(LOST,)), mig_device(0, 1, "1g.5gb"))
     node = node_of(mig_gpu(0, mig_devices=parts))
-    assert sick(book_of(node), node) == ["MIG-0-0"]
+    assert unhealthy(book_of(node), node) == ["MIG-0-0"]
 
 
-def test_a_device_with_two_ailments_needs_both_to_go() -> None:
+def test_a_device_with_two_causes_needs_both_to_go() -> None:
     faulty = node_of(whole_gpu(0, faults=(LOST,)), whole_gpu(1))
     book, _ = book_of(TWO, quiet=0).after_event(xid(), 1)
     book, _ = book.after_inventory(faulty, 2)
-    book, transitions = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=WELL), 3)
-    assert (sick(book, TWO), transitions) == (["GPU-0"], ())
+    book, transitions = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=HEALTHY), 3)
+    assert (unhealthy(book, TWO), transitions) == (["GPU-0"], ())
     book, transitions = book.after_inventory(TWO, 4)
-    assert (sick(book, TWO), transitions) == (["GPU-0"], ())
-    book, transitions = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=WELL), 5)
-    assert (sick(book, TWO), [change.healthy for change in transitions]) == ([], [True])
+    assert (unhealthy(book, TWO), transitions) == (["GPU-0"], ())
+    book, transitions = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=HEALTHY), 5)
+    assert (unhealthy(book, TWO), [change.healthy for change in transitions]) == ([], [True])
 
 
-def test_sickness_stays_with_a_device_that_stays() -> None:
+def test_an_unhealthy_device_stays_so_as_long_as_it_stays() -> None:
     book, _ = book_of(PARTED).after_event(xid(gpu="GPU-1"), 1)
     book, _ = book.after_event(xid(gi=7), 2)
     smaller = node_of(mig_gpu(0, "1g.5gb"), whole_gpu(1), whole_gpu(2))
     book, transitions = book.after_inventory(smaller, 3)
     book = watch_all(book, 4)
-    assert (sick(book, smaller), transitions) == (["GPU-1", "MIG-0-0"], ())
+    assert (unhealthy(book, smaller), transitions) == (["GPU-1", "MIG-0-0"], ())
 
 
 def test_what_is_gone_is_forgotten() -> None:
     book, _ = book_of(TWO).after_event(xid(), 1)
     book, _ = book.after_inventory(node_of(whole_gpu(1)), 2)
     book, _ = book.after_inventory(TWO, 3)
-    assert sick(watch_all(book, 3), TWO) == []
+    assert unhealthy(watch_all(book, 3), TWO) == []
 
 
-def test_a_reload_keeps_sickness() -> None:
+def test_a_reload_keeps_what_is_unhealthy() -> None:
     book, _ = book_of(TWO).after_event(xid(), 1)
     book, transitions = book.after_rules(rules(quiet=5), 2)
-    assert (sick(book, TWO), transitions, book.rules.quiet) == (["GPU-0"], (), 5)
+    assert (unhealthy(book, TWO), transitions, book.rules.quiet) == (["GPU-0"], (), 5)
 
 
 def test_turning_checks_off_makes_healthy_what_can_be_read() -> None:
     node = node_of(whole_gpu(0), whole_gpu(1, faults=(LOST,)))
     book, _ = book_of(node).after_event(xid(gpu=None), 1)
     book, transitions = book.after_rules(rules(policy=OFF), 2)
-    assert sick(book, node) == ["GPU-1"]
+    assert unhealthy(book, node) == ["GPU-1"]
     reason = "health checks were turned off"
     assert transitions == (Transition(uuid="GPU-0", healthy=True, cause=Cause.XID, reason=reason, at=2),)
 
@@ -174,7 +174,7 @@ def test_without_checks_nothing_but_reading_counts() -> None:
     book = book_of(TWO, policy=OFF)
     assert book.after_event(xid(), 1) == (book, ())
     assert book.after_probe("GPU-0", GONE, 1) == (book, ())
-    assert book.after_monitor_failure(LOST, 1) == (book, ())
+    assert book.after_unwatched(LOST, 1) == (book, ())
     assert book.after_watch("GPU-0", Watching(gpu=LOST), 1) == (book, ())
 
 
@@ -195,7 +195,7 @@ def test_a_device_is_not_healthy_before_its_node_was_read() -> None:
     )
 
 
-def test_a_device_that_never_was_sick_is_healthy_since_the_start() -> None:
+def test_a_device_that_never_was_unhealthy_is_healthy_since_the_start() -> None:
     assert book_of(TWO).state(FIRST.uuid) == DeviceHealth(
         healthy=True, reason="it was in order from the start", since=0
     )
@@ -205,6 +205,6 @@ def test_an_answer_from_before_a_gpu_was_lost_does_not_make_it_watched() -> None
     lost = node_of(whole_gpu(0, faults=(LOST,)), whole_gpu(1))
     book, _ = book_of(TWO).after_inventory(lost, 1)
     # It was asked for its events before it left the driver, which then forgot that.
-    book, _ = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=WELL), 2)
+    book, _ = book.after_answer("GPU-0", Answer(watching=WATCHED, probe=HEALTHY), 2)
     book, _ = book.after_inventory(TWO, 3)
-    assert (book.watched, sick(book, TWO)) == (frozenset({"GPU-1"}), ["GPU-0"])
+    assert (book.watched, unhealthy(book, TWO)) == (frozenset({"GPU-1"}), ["GPU-0"])

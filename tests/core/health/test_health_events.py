@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.health.nursing import FIRST, PARTED, TWO, book_of, sick, xid
+from core.health.books import FIRST, PARTED, TWO, book_of, unhealthy, xid
 from gpu_core.devices.backend import DeviceEvent, EventKind
 from gpu_core.devices.model import Inventory
 from gpu_core.health.catalogue import xid_advice
@@ -39,9 +39,9 @@ HELP = xid_advice(79)
         ),
     ],
 )
-def test_an_event_makes_sick(node: Inventory, event: DeviceEvent, ids: list[str]) -> None:
+def test_an_event_makes_unhealthy(node: Inventory, event: DeviceEvent, ids: list[str]) -> None:
     book, _ = book_of(node).after_event(event, 5)
-    assert sick(book, node) == ids
+    assert unhealthy(book, node) == ids
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_an_event_makes_sick(node: Inventory, event: DeviceEvent, ids: list[str]
         pytest.param(PARTED, "none", xid(gi=7), ["GPU-0::0", "GPU-0::1"], id="the whole GPU where MIG is not served"),
     ],
 )
-def test_shares_are_sick_together(node: Inventory, mig: str, event: DeviceEvent, ids: list[str]) -> None:
+def test_shares_are_unhealthy_together(node: Inventory, mig: str, event: DeviceEvent, ids: list[str]) -> None:
     book, _ = book_of(node).after_event(event, 5)
-    assert sick(book, node, mig=mig, shares=True) == ids
+    assert unhealthy(book, node, mig=mig, shares=True) == ids
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_each_xid_of_an_unhealthy_gpu_is_kept_with_what_helps_against_it() -> No
     for moment, number in enumerate([79, 94, 79], start=6):
         book, told = book.after_event(xid(number), moment)
         assert told == ()
-    assert [(ailment.since, ailment.advice) for ailment in book.ailments(FIRST.uuid)] == [
+    assert [(entry.since, entry.advice) for entry in book.concerning(FIRST.uuid)] == [
         (5, xid_advice(94)),
         (6, xid_advice(79)),
     ]
@@ -124,4 +124,4 @@ def test_a_driver_that_reports_ever_new_xids_fills_no_memory() -> None:
     book = book_of(TWO)
     for number in range(1000, 1100):
         book, _ = book.after_event(xid(number), number)
-    assert len(book.ailments(FIRST.uuid)) == 8
+    assert len(book.concerning(FIRST.uuid)) == 8

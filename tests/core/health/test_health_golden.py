@@ -32,7 +32,7 @@ CORRECTED: dict[str, list[list[str]]] = {
     "health/mig-legacy-uuid": [["gpu0:mig0"], ["gpu0:mig0", "gpu0:mig1"]],
     "health/mig-legacy-uuid-lookup-fails": [["gpu0:mig0"]],
     "health/mig-part-gpu-event": [["gpu1"], ["gpu0:mig0", "gpu0:mig1", "gpu0:mig2", "gpu1"]],
-    # The sickness of a GPU that could not be watched ends with its cause; an XID's needs the driver's word.
+    # A GPU that could not be watched is unhealthy until it can be; one with an XID needs the driver's word.
     "health/uuid-lookup-fails-then-heals": [["gpu2"], []],
     "health/no-recovery": [["gpu1"], ["gpu1"], ["gpu1"]],
     "health/event-then-sighup": [["gpu1"], ["gpu1"]],
@@ -76,7 +76,7 @@ class Node:
                 if event is not None:
                     self.book, _ = self.book.after_event(event, self.now)
             case ["fail", "EventSetWait", "*", code, *_]:
-                self.book, _ = self.book.after_monitor_failure(Fault(call="EventSetWait", code=code), self.now)
+                self.book, _ = self.book.after_unwatched(Fault(call="EventSetWait", code=code), self.now)
             case ["fail", call, number, code] if ":" not in number:
                 self.faults[int(number)] = Fault(call=call, code=code)
             case ["fail", *_]:

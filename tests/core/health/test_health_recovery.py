@@ -1,4 +1,4 @@
-"""How probes, failures and time make a GPU sick and well."""
+"""How probes, failures and time make a GPU unhealthy and healthy."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from core.health.nursing import (
+from core.health.books import (
     FIRST,
     GONE,
+    HEALTHY,
     MUTE,
     OFF,
     PARTED,
     TWO,
     WATCHED,
-    WELL,
     asks_for,
     book_of,
     rules,
-    sick,
+    unhealthy,
     xid,
 )
 from core.resources.building import LOST, node_of, whole_gpu
@@ -46,25 +46,35 @@ RESET = asks_for(RecoveryAction.RESET)
     ("more", "probes", "healthy"),
     [
         pytest.param(
-            {"quiet": 0}, [RESET, RESET, GONE, WELL], [False, False, False, True], id="recovery needs the driver's word"
+            {"quiet": 0},
+            [RESET, RESET, GONE, HEALTHY],
+            [False, False, False, True],
+            id="recovery needs the driver's word",
         ),
-        pytest.param({"quiet": 20}, [WELL, WELL, WELL], [False, False, True], id="and quiet time"),
-        pytest.param({"quiet": 20}, [WELL, GONE, WELL, WELL, WELL], [False] * 4 + [True], id="silence begins it anew"),
-        pytest.param({"quiet": 20}, [WELL, RESET, WELL, WELL, WELL], [False] * 4 + [True], id="so does a wanted reset"),
+        pytest.param({"quiet": 20}, [HEALTHY, HEALTHY, HEALTHY], [False, False, True], id="and quiet time"),
+        pytest.param(
+            {"quiet": 20}, [HEALTHY, GONE, HEALTHY, HEALTHY, HEALTHY], [False] * 4 + [True], id="silence begins it anew"
+        ),
         pytest.param(
             {"quiet": 20},
-            [WELL, asks_for(RecoveryAction.DRAIN_P2P), WELL, WELL, WELL],
+            [HEALTHY, RESET, HEALTHY, HEALTHY, HEALTHY],
+            [False] * 4 + [True],
+            id="so does a wanted reset",
+        ),
+        pytest.param(
+            {"quiet": 20},
+            [HEALTHY, asks_for(RecoveryAction.DRAIN_P2P), HEALTHY, HEALTHY, HEALTHY],
             [False] * 4 + [True],
             id="so does a lesser action",
         ),
         pytest.param(
-            {"quiet": 0}, [asks_for(RecoveryAction.UNKNOWN)] * 3, [False] * 3, id="an unknown action keeps sick"
+            {"quiet": 0}, [asks_for(RecoveryAction.UNKNOWN)] * 3, [False] * 3, id="an unknown action keeps unhealthy"
         ),
         pytest.param({"quiet": 0}, [MUTE] * 3, [False] * 3, id="without the driver's field an XID stays until restart"),
         pytest.param(
             {"quiet": 0, "recovery": RecoveryMode.PROBE}, [MUTE], [True], id="unless the answers shall suffice"
         ),
-        pytest.param({"quiet": 0, "recovery": RecoveryMode.OFF}, [WELL], [False], id="recovery can be turned off"),
+        pytest.param({"quiet": 0, "recovery": RecoveryMode.OFF}, [HEALTHY], [False], id="recovery can be turned off"),
     ],
 )
 def test_a_gpu_with_an_xid_gets_well(more: dict[str, Any], probes: list[Probe], healthy: list[bool]) -> None:
@@ -74,17 +84,17 @@ def test_a_gpu_with_an_xid_gets_well(more: dict[str, Any], probes: list[Probe], 
 
 def test_an_event_during_quiet_time_begins_it_anew() -> None:
     book, _ = book_of(TWO, quiet=20).after_event(xid(), 0)
-    book, _ = book.after_probe("GPU-0", WELL, 10)
+    book, _ = book.after_probe("GPU-0", HEALTHY, 10)
     book, _ = book.after_event(xid(48), 20)
-    book, _ = book.after_probe("GPU-0", WELL, 30)
+    book, _ = book.after_probe("GPU-0", HEALTHY, 30)
     assert not book.state(FIRST.uuid).healthy
-    book, _ = book.after_probe("GPU-0", WELL, 50)
+    book, _ = book.after_probe("GPU-0", HEALTHY, 50)
     assert book.state(FIRST.uuid).healthy
 
 
 def test_recovery_is_told_with_reason_and_time() -> None:
     book, _ = book_of(TWO, quiet=0).after_event(xid(), 5)
-    book, transitions = book.after_probe("GPU-0", WELL, 7)
+    book, transitions = book.after_probe("GPU-0", HEALTHY, 7)
     reason = "it answers again and the driver asks for no recovery"
     assert transitions == (Transition(uuid="GPU-0", healthy=True, cause=Cause.XID, reason=reason, at=7),)
     assert book.state(FIRST.uuid) == DeviceHealth(healthy=True, reason=reason, since=7)
@@ -92,47 +102,47 @@ def test_recovery_is_told_with_reason_and_time() -> None:
 
 def test_a_mig_device_gets_well_with_its_gpu() -> None:
     book, _ = book_of(PARTED, quiet=0).after_event(xid(gi=7), 5)
-    book, transitions = book.after_probe("GPU-0", WELL, 7)
+    book, transitions = book.after_probe("GPU-0", HEALTHY, 7)
     assert [(change.uuid, change.healthy) for change in transitions] == [("MIG-0-0", True)]
-    assert sick(book, PARTED) == []
+    assert unhealthy(book, PARTED) == []
 
 
 @pytest.mark.parametrize(
     ("probes", "healthy"),
     [
-        pytest.param([MUTE, WELL], [True, True], id="an answer keeps healthy"),
-        pytest.param([GONE], [False], id="no answer makes sick without an event"),
-        pytest.param([GONE, MUTE, MUTE, MUTE], [False, False, False, True], id="answers make well on any driver"),
-        pytest.param([RESET], [False], id="a wanted reset makes sick"),
+        pytest.param([MUTE, HEALTHY], [True, True], id="an answer keeps healthy"),
+        pytest.param([GONE], [False], id="no answer makes unhealthy without an event"),
+        pytest.param([GONE, MUTE, MUTE, MUTE], [False, False, False, True], id="answers make healthy on any driver"),
+        pytest.param([RESET], [False], id="a wanted reset makes unhealthy"),
         pytest.param([asks_for(RecoveryAction.REBOOT)], [False], id="a wanted reboot does"),
         pytest.param([asks_for(RecoveryAction.DRAIN_AND_RESET)], [False], id="a wanted draining does"),
         pytest.param([asks_for(RecoveryAction.BUS_RESET)], [False], id="a wanted reset of the bus does"),
         pytest.param([asks_for(RecoveryAction.SYSTEM_REBOOT)], [False], id="a wanted reboot of the whole system does"),
-        pytest.param([RESET, WELL, WELL, WELL], [False, False, False, True], id="until it is done"),
+        pytest.param([RESET, HEALTHY, HEALTHY, HEALTHY], [False, False, False, True], id="until it is done"),
         pytest.param([asks_for(RecoveryAction.DRAIN_P2P)], [True], id="less than that does not"),
         pytest.param([asks_for(RecoveryAction.RECOVER_IMEX_DOMAIN)], [True], id="nor does what is between nodes"),
         pytest.param([asks_for(RecoveryAction.UNKNOWN)], [True], id="nor does a new word of the driver"),
     ],
 )
-def test_a_probe_makes_sick_and_well(probes: list[Probe], healthy: list[bool]) -> None:
+def test_a_probe_makes_unhealthy_and_healthy(probes: list[Probe], healthy: list[bool]) -> None:
     assert run(book_of(TWO, quiet=20), *probes) == healthy
 
 
 def test_nothing_gets_well_unwatched() -> None:
-    book, transitions = book_of(TWO, quiet=0).after_monitor_failure(LOST, 5)
+    book, transitions = book_of(TWO, quiet=0).after_unwatched(LOST, 5)
     assert [change.uuid for change in transitions] == ["GPU-0", "GPU-1"]
-    again, repeated = book.after_monitor_failure(LOST, 6)
+    again, repeated = book.after_unwatched(LOST, 6)
     assert (again, repeated) == (book, ())
-    book, _ = book.after_probe("GPU-0", WELL, 10)
-    assert sick(book, TWO) == ["GPU-0", "GPU-1"]
+    book, _ = book.after_probe("GPU-0", HEALTHY, 10)
+    assert unhealthy(book, TWO) == ["GPU-0", "GPU-1"]
     book, _ = book.after_watch("GPU-0", WATCHED, 20)
-    book, _ = book.after_probe("GPU-0", WELL, 20)
-    assert sick(book, TWO) == ["GPU-1"]
+    book, _ = book.after_probe("GPU-0", HEALTHY, 20)
+    assert unhealthy(book, TWO) == ["GPU-1"]
 
 
-def test_a_gpu_that_cannot_be_watched_is_sick() -> None:
+def test_a_gpu_that_cannot_be_watched_is_unhealthy() -> None:
     book, _ = book_of(TWO).after_watch("GPU-1", Watching(gpu=LOST), 5)
-    assert sick(book, TWO) == ["GPU-1"]
+    assert unhealthy(book, TWO) == ["GPU-1"]
     assert book.state("GPU-1") == DeviceHealth(
         healthy=False,
         reason=f"its health events cannot be received: {LOST}",
@@ -144,14 +154,14 @@ def test_a_gpu_that_cannot_be_watched_is_sick() -> None:
 
 def test_a_gpu_without_events_is_healthy() -> None:
     book, _ = book_of(TWO).after_watch("GPU-1", Watching(gpu=Watch.UNSUPPORTED), 5)
-    assert sick(book, TWO) == []
+    assert unhealthy(book, TWO) == []
 
 
 def test_what_the_driver_asks_for_is_known_as_long_as_it_says_so() -> None:
     book = book_of(TWO)
     asked = []
     for moment, probe in enumerate(
-        [WELL, asks_for(RecoveryAction.RESET), asks_for(RecoveryAction.DRAIN_P2P), GONE, MUTE]
+        [HEALTHY, asks_for(RecoveryAction.RESET), asks_for(RecoveryAction.DRAIN_P2P), GONE, MUTE]
     ):
         book, _ = book.after_probe("GPU-0", probe, moment)
         asked.append(dict(book.recovery))

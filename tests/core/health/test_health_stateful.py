@@ -235,7 +235,7 @@ class Histories(RuleBasedStateMachine):
     @rule()
     def monitor_fails(self) -> None:
         self.model.deaf(self.model.node.gpus)
-        self.book, _ = self.book.after_monitor_failure(Fault(call="EventSetWait", code="UNKNOWN"), self.now)
+        self.book, _ = self.book.after_unwatched(Fault(call="EventSetWait", code="UNKNOWN"), self.now)
 
     @rule(
         number=st.integers(0, 1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_core.mps import illness, refusal
+from gpu_core.mps import refusal, unanswered
 
 NO_DAEMON = "Cannot find MPS control daemon process\n"
 
@@ -41,5 +41,7 @@ def test_refusals(answer: tuple[int, str, str], expected: str | None) -> None:
         pytest.param((0, "x" * 99, ""), f"it gave an answer that makes no sense: '{'x' * 80}'", id="a long one is cut"),
     ],
 )
-def test_illnesses(answer: tuple[int, str, str], expected: str | None) -> None:
-    assert illness(*answer) == expected
+def test_the_health_question_is_answered_by_a_number_or_not_at_all(
+    answer: tuple[int, str, str], expected: str | None
+) -> None:
+    assert unanswered(*answer) == expected

@@ -25,8 +25,10 @@ def test_gauges_are_set_and_a_whole_family_replaced() -> None:
     counters = Counters()
     counters.set(DEVICES, 8, health="healthy", resource="gpu")
     counters.set(DEVICES, 7, health="healthy", resource="gpu")
-    counters.replace(DEVICES, [({"resource": "gpu", "health": "sick"}, 1)])
-    assert counters.snapshot() == (Sample(metric=DEVICES, labels=(("resource", "gpu"), ("health", "sick")), value=1),)
+    counters.replace(DEVICES, [({"resource": "gpu", "health": "unhealthy"}, 1)])
+    assert counters.snapshot() == (
+        Sample(metric=DEVICES, labels=(("resource", "gpu"), ("health", "unhealthy")), value=1),
+    )
 
 
 def test_labels_must_be_the_familys() -> None:

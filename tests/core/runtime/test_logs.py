@@ -21,11 +21,11 @@ from gpu_core.runtime.outlet import Outlet
 def test_json_lines_carry_event_level_time_and_fields() -> None:
     out = io.StringIO()
     configure(json=True, level="info", stream=out)
-    get_logger(resource="nvidia.com/gpu").warning("Device is sick", device="GPU-1", reason="größer")
+    get_logger(resource="nvidia.com/gpu").warning("Device is unhealthy", device="GPU-1", reason="größer")
     line = json.loads(out.getvalue())
     assert line.pop("timestamp").endswith("Z")
     assert line == {
-        "event": "Device is sick",
+        "event": "Device is unhealthy",
         "level": "warning",
         "resource": "nvidia.com/gpu",
         "device": "GPU-1",
@@ -154,7 +154,7 @@ def test_the_form_follows_the_settings_and_the_stream(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     configure_by(load(DEVICE_PLUGIN, [*argv, "--log-level=warning"], variables).settings)
     get_logger().info("quiet")
-    get_logger().warning("Device is sick")
+    get_logger().warning("Device is unhealthy")
     written = capsys.readouterr().err
     assert ("quiet" in written, written.startswith("{")) == (False, json_lines)
     assert ("\x1b[" in written) is coloured

@@ -9,7 +9,7 @@ import pytest
 from device_plugin.status.page import node_page
 from device_plugin.status.view import NodeView
 from fakes.page_reading import Reader
-from fakes.page_views import EMPTY, SICK, gpu, node, well
+from fakes.page_views import EMPTY, UNHEALTHY, gpu, healthy, node
 from gpu_core.runtime.probes import Check
 from gpu_core.web.attention import attention
 
@@ -34,10 +34,10 @@ def test_what_needs_attention_comes_first() -> None:
 @pytest.mark.parametrize(
     ("view", "badge"),
     [
-        pytest.param(well(), '<span class="badge good">ready</span>', id="all is well"),
+        pytest.param(healthy(), '<span class="badge good">ready</span>', id="all is well"),
         pytest.param(node(), '<span class="badge warn">ready</span>', id="ready with unhealthy GPUs is no plain green"),
         pytest.param(
-            replace(well(), checks=(Check(name="config", ok=True, reason="is refused", concern=True),)),
+            replace(healthy(), checks=(Check(name="config", ok=True, reason="is refused", concern=True),)),
             '<span class="badge warn">ready</span>',
             id="nor is a config that is refused",
         ),
@@ -53,16 +53,16 @@ def test_readiness_has_the_colour_of_the_news(view: NodeView, badge: str) -> Non
     [
         pytest.param(node(8), "3 of 9 GPUs need attention: 1, 7, 8", (1, 7, 8), id="several of several"),
         pytest.param(
-            replace(well(4), gpus=(*well(3).gpus, gpu(3, SICK))),
+            replace(healthy(4), gpus=(*healthy(3).gpus, gpu(3, UNHEALTHY))),
             "1 of 4 GPUs needs attention: 3",
             (3,),
             id="one of several",
         ),
         pytest.param(
-            replace(well(1), gpus=(gpu(0, SICK),)), "The only GPU needs attention: 0", (0,), id="the only one"
+            replace(healthy(1), gpus=(gpu(0, UNHEALTHY),)), "The only GPU needs attention: 0", (0,), id="the only one"
         ),
-        pytest.param(well(8), "All 8 GPUs are healthy", (), id="none of several"),
-        pytest.param(well(1), "The only GPU is healthy", (), id="the only one is healthy"),
+        pytest.param(healthy(8), "All 8 GPUs are healthy", (), id="none of several"),
+        pytest.param(healthy(1), "The only GPU is healthy", (), id="the only one is healthy"),
         pytest.param(EMPTY, "", (), id="no GPU"),
     ],
 )
@@ -72,15 +72,15 @@ def test_gpus_that_need_attention_are_counted(view: NodeView, text: str, gpus: t
 
 
 def test_a_healthy_node_says_so_first_and_shows_every_gpu() -> None:
-    page = read(well(8))
+    page = read(healthy(8))
     assert page.words[1:3] == ["All 8 GPUs are healthy", "ready"]
     assert "GPUs (8)" in page.text
     assert "attention" not in page.text
 
 
 def test_what_is_wrong_with_a_whole_gpu_is_not_said_again_of_each_mig_device() -> None:
-    migs = tuple(replace(mig, health=SICK) for mig in node(1).gpus[0].migs)
-    view = replace(well(1), gpus=(gpu(0, SICK, mig_enabled=True, migs=migs),))
+    migs = tuple(replace(mig, health=UNHEALTHY) for mig in node(1).gpus[0].migs)
+    view = replace(healthy(1), gpus=(gpu(0, UNHEALTHY, mig_enabled=True, migs=migs),))
     page = read(view)
     assert page.text.count("XID 79") == 1
     assert "GPU 0 unhealthy" in page.text

@@ -183,7 +183,7 @@ def show_fault(stage: Stage, victim: str) -> None:
 
 
 def show_recovery(stage: Stage, victim: str) -> None:
-    """Let the driver say that the GPU is well again, and show that the kubelet gets it back."""
+    """Let the driver say that the GPU needs no recovery any more, and show that the kubelet gets it back."""
     stage.screen.step(
         "The GPU is reset",
         "It comes back once the driver wants no recovery action and the GPU has answered for a while; no restart.",

@@ -50,7 +50,7 @@ DEVICES = Metric(
     kind=MetricKind.GAUGE,
     labels=("resource", "health", "reason"),
 )
-SICK_SINCE = Metric(
+UNHEALTHY_SINCE = Metric(
     name="nvidia_device_plugin_unhealthy_since_timestamp_seconds",
     help="What is wrong with which GPU or MIG device, and since when, in seconds since 1970.",
     kind=MetricKind.GAUGE,
@@ -69,7 +69,7 @@ EVENTS = Metric(
 )
 TRANSITIONS = Metric(
     name="nvidia_device_plugin_health_transitions_total",
-    help="GPUs and MIG devices that became healthy or unhealthy, by what made them sick.",
+    help="GPUs and MIG devices that became healthy or unhealthy, by what made them unhealthy.",
     labels=("health", "cause"),
 )
 MONITORED = Metric(

@@ -135,12 +135,12 @@ class Node:
             self._driver.watch(self._health, probe_interval=self._config.health.probe_interval.period)
 
     def lose(self, error: HardwareError) -> None:
-        """Take note that the driver does not answer: what is served is sick, and the driver will be opened anew."""
+        """Take note that the driver does not answer: what is served is unhealthy, and the driver is opened anew."""
         fault = Fault(call=error.call, code=error.code) if isinstance(error, NvmlCallError) else _NO_DRIVER
         # First, since letting go of a driver takes its time; and again, for what was told meanwhile.
-        self._health.blind(fault)
+        self._health.unwatched(fault)
         self._driver.close()
-        self._health.blind(fault)
+        self._health.unwatched(fault)
 
     def kubelet_changed(self) -> None:
         """Let every resource look at the kubelet's socket and its own."""

@@ -44,7 +44,7 @@ def check_any_usable(inventory: Inventory) -> None:
 
 
 def health_rules(config: Config, *, disable: str | None, enable: str | None) -> tuple[HealthRules, tuple[str, ...]]:
-    """Return what makes devices sick and well, and warnings; the texts are those of DP_*_HEALTHCHECKS."""
+    """Return what makes devices unhealthy and healthy, and warnings; the texts are those of DP_*_HEALTHCHECKS."""
     policy, warnings = xid_policy(config.health, disable=disable, enable=enable)
     rules = HealthRules(
         xids=policy,
@@ -58,7 +58,7 @@ def health_rules(config: Config, *, disable: str | None, enable: str | None) -> 
 
 
 _UNCHECKED = (
-    "Health checks are off, since DP_DISABLE_HEALTHCHECKS names every XID: sick GPUs are listed as healthy, and "
+    "Health checks are off, since DP_DISABLE_HEALTHCHECKS names every XID: unhealthy GPUs are listed as healthy, and "
     "containers get them."
 )
 

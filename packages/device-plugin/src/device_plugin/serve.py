@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 from device_plugin.app import App
-from device_plugin.metrics import REGISTRATIONS, SICK_SINCE, UNREAD_GPUS
+from device_plugin.metrics import REGISTRATIONS, UNHEALTHY_SINCE, UNREAD_GPUS
 from device_plugin.node import Places
 from device_plugin.plugin_api.plugins import KubeletPlaces
 from device_plugin.status.page import node_document, node_page
@@ -24,7 +24,6 @@ from gpu_core.devices.driver_threads import DriverThreads, by_function
 from gpu_core.errors import KubeletError, UsageError
 from gpu_core.hardware.node_health import Observer
 from gpu_core.hardware.source import NodeSource, node_source
-from gpu_core.health.summary import sick_units
 from gpu_core.mps import MpsRoot
 from gpu_core.runtime.build import version
 from gpu_core.runtime.config_in_use import config_changes_to
@@ -183,7 +182,7 @@ def endpoints(app: Callable[[], App | None], node: str, counters: Counters, puls
         running = app()
         if running is not None:
             running.node.count()
-            _count_sick(counters, running)
+            _count_unhealthy(counters, running)
             _count_unanswered(counters, running)
 
     return Endpoints(
@@ -204,20 +203,15 @@ def _count_unanswered(counters: Counters, running: App) -> None:
     counters.replace(STUCK_CALLS, by_function(running.node.stuck()))
 
 
-def _count_sick(counters: Counters, running: App) -> None:
+def _count_unhealthy(counters: Counters, running: App) -> None:
     offset = time.time() - time.monotonic()
     counters.replace(
-        SICK_SINCE,
+        UNHEALTHY_SINCE,
         [
             (
-                {
-                    "uuid": sick.uuid,
-                    "index": sick.index,
-                    "cause": sick.ailment.cause.value,
-                    "reason": sick.ailment.reason,
-                },
-                round(sick.ailment.since + offset, 1),
+                {"uuid": uuid, "index": index, "cause": entry.cause.value, "reason": entry.reason},
+                round(entry.since + offset, 1),
             )
-            for sick in sick_units(running.node.health)
+            for uuid, index, entry in running.node.health.unhealthy()
         ],
     )

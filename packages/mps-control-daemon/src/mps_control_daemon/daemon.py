@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_core.errors import MpsError, SuiteError
-from gpu_core.mps import HEALTH_QUESTION, STARTING, DaemonPlan, MpsRoot, illness, refusal, shortcomings
+from gpu_core.mps import HEALTH_QUESTION, STARTING, DaemonPlan, MpsRoot, refusal, shortcomings, unanswered
 from gpu_core.mps.marks import MOST, read, written
 from gpu_core.runtime.files import read_regular, write_atomically
 from mps_control_daemon.commands import Command, ask_daemon, limit_lines, start_daemon
@@ -44,7 +44,7 @@ class ControlDaemon:
             running = read(read_regular(self._mark, most=MOST).decode())
         except (OSError, ValueError):
             return None
-        if running is None or shortcomings(running, plan) or self.illness() is not None:
+        if running is None or shortcomings(running, plan) or self.unanswered() is not None:
             return None
         return running
 
@@ -62,9 +62,9 @@ class ControlDaemon:
             self._run(start_daemon(plan, self.root), "could not be started")
             for line in limit_lines(plan):
                 self._run(ask_daemon(self.resource, self.root, line), f"refused `{line}`")
-            ill = self.illness()
-            if ill is not None:
-                raise MpsError(f"The MPS control daemon of {self.resource} was started, but {ill}.")
+            reason = self.unanswered()
+            if reason is not None:
+                raise MpsError(f"The MPS control daemon of {self.resource} was started, but {reason}.")
             # What the daemon has put there since is to be reached from containers too.
             relabel(self._pipe, self.machine.sys)
             self._write_mark(written(plan))
@@ -73,13 +73,13 @@ class ControlDaemon:
                 self.stop()
             raise
 
-    def illness(self, *, within: float = COMMAND) -> str | None:
+    def unanswered(self, *, within: float = COMMAND) -> str | None:
         """Ask the daemon a question, for so many seconds; return what is wrong with it, None when nothing is."""
         try:
             answer = self.machine.run(ask_daemon(self.resource, self.root, HEALTH_QUESTION), within)
         except SuiteError as error:
             return f"it does not answer: {str(error).rstrip('.')}"
-        return illness(answer.returncode, answer.stdout, answer.stderr)
+        return unanswered(answer.returncode, answer.stdout, answer.stderr)
 
     def has_died(self) -> bool:
         """Whether the daemon's process is known to have ended; a few looks at files tell."""
@@ -134,7 +134,7 @@ class ControlDaemon:
 
     def _falls_silent(self, until: float) -> bool:
         within = max(0.0, until - time.monotonic())
-        return self._wait(lambda: self.illness(within=within) is not None, until=until)
+        return self._wait(lambda: self.unanswered(within=within) is not None, until=until)
 
     def _alive(self, pid: int | None) -> tuple[int, ...]:
         """Return the control daemon while it runs; once it has ended, servers that it has left.

@@ -110,18 +110,18 @@ class Supervised:
         self._log.info(message, devices=list(plan.uuids), replicas=plan.replicas)
 
     def _ask(self) -> None:
-        ill = self.daemon.illness()
+        reason = self.daemon.unanswered()
         now = self._clock()
-        if ill is None:
+        if reason is None:
             self._restarts = self._restarts.answered(now)
             if self.running is not None:
                 self.reason = _runs(self.running)
             return
         self._restarts = self._restarts.missed(now)
-        self.reason = f"it is not in order: {ill}"
-        self._log.warning("The MPS control daemon is not in order", reason=ill)
+        self.reason = f"it is not in order: {reason}"
+        self._log.warning("The MPS control daemon is not in order", reason=reason)
         if self._restarts.hangs:
-            self._give_up(ill)
+            self._give_up(reason)
 
     def _give_up(self, reason: str) -> None:
         self._counters.add(DEATHS, resource=self.daemon.resource)

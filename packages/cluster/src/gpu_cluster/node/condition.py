@@ -18,7 +18,7 @@ HEARTBEAT = 300.0
 """Seconds between two reports of the same condition, so that a reader can tell it from one that was left behind."""
 
 SETTLE = 1.0
-"""Seconds after a change in which further ones are waited for: GPUs rarely fall ill alone."""
+"""Seconds after a change in which further ones are waited for: GPUs rarely become unhealthy alone."""
 
 FAREWELL = 1.0
 """Seconds that the end of the program may wait for a report that is under way."""

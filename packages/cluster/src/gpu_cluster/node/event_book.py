@@ -2,7 +2,7 @@
 
 As Kubernetes' own components do it: what is told again makes the count of its Event grow, and after 25 posts about a
 node there is one more every five minutes. News that were never told have an allowance of their own, so that a GPU that
-keeps turning sick and well leaves the first word about its neighbour its place.
+keeps turning unhealthy and healthy leaves the first word about its neighbour its place.
 """
 
 from __future__ import annotations

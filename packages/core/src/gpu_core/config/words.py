@@ -70,7 +70,7 @@ class SharingStrategy(StrEnum):
 
 
 class RecoveryMode(StrEnum):
-    """What brings a sick device back.
+    """What makes an unhealthy device healthy again.
 
     `driver`: NVML's recovery action says none and the device answers; on drivers without that field, only a
     restart. `probe`: as `driver`, but on drivers without the field the device's answers alone suffice.

@@ -17,7 +17,7 @@ from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.metrics import Metric
 
 Observer = Callable[[Transition, HealthBook], object]
-"""Is told of each GPU or MIG device that became sick or healthy, and what is known now; any thread may call it."""
+"""Is told of each GPU or MIG device that became unhealthy or healthy, and what is known now; any thread may call it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +75,10 @@ class NodeHealth:
         """Take note of an event."""
         self._apply(lambda book, now: book.after_event(event, now))
 
-    def blind(self, fault: Fault) -> None:
-        """Take note that no events are received."""
-        self._apply(lambda book, now: book.after_monitor_failure(fault, now))
-
-    def unwatched(self) -> None:
-        """Take note that nobody waits for events any more, for no fault of theirs."""
-        if self._apply(lambda book, _: book.after_unwatched()):
+    def unwatched(self, fault: Fault | None = None) -> None:
+        """Take note that no events are received any more: for a fault, or since nobody waits for them."""
+        changed = self._apply(lambda book, now: book.after_unwatched(fault, now))
+        if changed and fault is None:
             self._log.warning("Nobody receives the driver's health events; no device is healthy until somebody does")
 
     def answered(self, gpu: Gpu, answer: Answer) -> None:

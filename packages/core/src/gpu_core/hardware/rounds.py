@@ -50,7 +50,7 @@ class Rounds:
         self._condition = threading.Condition()
         self._monitor: HealthMonitor | None = None
         self._fresh = False
-        self._blind = False
+        self._unwatched = False
         self._asked_for = 0
         self._answered = 0
         self._next = -math.inf
@@ -64,17 +64,17 @@ class Rounds:
     def use(self, monitor: HealthMonitor) -> None:
         """Let GPUs report to this event set from now on: each is asked anew."""
         with self._condition:
-            self._monitor, self._fresh, self._blind = monitor, True, False
+            self._monitor, self._fresh, self._unwatched = monitor, True, False
             self._condition.notify_all()
 
-    def blind(self) -> None:
+    def unwatched(self) -> None:
         """Take note that there is no event set that works; nobody waits for a round meanwhile."""
         with self._condition:
-            self._monitor, self._blind = None, True
+            self._monitor, self._unwatched = None, True
             self._condition.notify_all()
 
     def retire(self, monitor: HealthMonitor) -> None:
-        """Let no GPU report to this event set any more; there will be another one at once, or `blind` follows."""
+        """Let no GPU report to this event set any more; there will be another one at once, or `unwatched` follows."""
         with self._condition:
             if self._monitor is monitor:
                 self._monitor = None
@@ -93,7 +93,7 @@ class Rounds:
             self._asked_for += 1
             wanted = self._asked_for
             self._condition.notify_all()
-            self._condition.wait_for(lambda: self._blind or self._stopping or self._answered >= wanted, patience)
+            self._condition.wait_for(lambda: self._unwatched or self._stopping or self._answered >= wanted, patience)
 
     def stop(self, patience: float) -> bool:
         """End; returns whether the thread has ended within `patience` seconds."""
@@ -116,8 +116,8 @@ class Rounds:
         finally:
             # However this came to its end: what nobody asks must not be called healthy.
             if not self._stopping:
-                self._health.blind(Fault(call="DeviceGetMemoryInfo", code="UNKNOWN"))
-            self.blind()
+                self._health.unwatched(Fault(call="DeviceGetMemoryInfo", code="UNKNOWN"))
+            self.unwatched()
 
     def _keep_asking(self) -> None:
         while True:

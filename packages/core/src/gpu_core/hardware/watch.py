@@ -116,8 +116,8 @@ class HealthWatch:
         finally:
             # However this came to its end: what nobody watches must not be called healthy.
             if not self._stopping.is_set() and not self._unneeded:
-                self._health.blind(Fault(call="EventSetWait", code="UNKNOWN"))
-            self._rounds.blind()
+                self._health.unwatched(Fault(call="EventSetWait", code="UNKNOWN"))
+            self._rounds.unwatched()
             self._counters.set(self._health.metrics.monitored, 0.0)
 
     def _keep_following(self) -> None:
@@ -206,8 +206,8 @@ class HealthWatch:
         closing.start()
 
     def _failed(self, fault: Fault) -> None:
-        self._rounds.blind()
-        self._health.blind(fault)
+        self._rounds.unwatched()
+        self._health.unwatched(fault)
         self._counters.set(self._health.metrics.monitored, 0.0)
         if self._failure != str(fault):
             self._failure = str(fault)

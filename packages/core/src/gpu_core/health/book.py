@@ -5,14 +5,14 @@ Nothing here knows of clocks, threads or NVML. `now` is always in seconds of one
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gpu_core.config.words import RecoveryMode
 from gpu_core.devices.backend import Answer, DeviceEvent, Probe, RecoveryAction, Watching
 from gpu_core.devices.model import Fault, Gpu, Inventory
 from gpu_core.health import what_helps
-from gpu_core.health.ledger import Ailment, Cause, DeviceHealth, Ledger, Transition, dependence
+from gpu_core.health.ledger import Cause, DeviceHealth, Ledger, Transition, Unhealthy, dependence
 from gpu_core.health.xids import Verdict, XidPolicy, verdict
 
 Changed = tuple["HealthBook", tuple[Transition, ...]]
@@ -29,7 +29,7 @@ ACTIONS_THAT_STOP = frozenset(
 """After these the driver expects no new work on a GPU. What concerns its links to others leaves it usable."""
 
 ENDING_BY_ITSELF = frozenset({Cause.SILENT, Cause.UNWATCHED, Cause.ACTION})
-"""What a GPU that answers, is watched and needs no recovery cannot suffer from any more."""
+"""Causes that a GPU which answers, is watched and needs no recovery cannot have any more."""
 
 _UNCHECKED = "unchecked"
 """The cause of being unhealthy before anything was found wrong."""
@@ -37,7 +37,7 @@ _UNCHECKED = "unchecked"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthRules:
-    """What makes devices sick and well. Without `checks` only what cannot be read is sick. `quiet` is in seconds."""
+    """What makes devices unhealthy; without `checks` only what cannot be read does. `quiet` is in seconds."""
 
     xids: XidPolicy
     recovery: RecoveryMode
@@ -50,9 +50,9 @@ class HealthBook:
     """What is known of the health of each GPU and MIG device, by UUID; nothing before its first inventory.
 
     `watched` are the GPUs and MIG devices whose events are received, or which have none to receive. This is the only
-    place that says so: what is not among them is unhealthy, and stays so. `well_since` tells since when a GPU with an
-    ailment has answered every probe without a new fault and without asking for recovery. `recovery` is what the driver
-    last asked for each GPU that answers, where it has a word for it.
+    place that says so: what is not among them is unhealthy, and stays so. `quiet_since` tells since when a GPU
+    that is unhealthy has answered every probe without a new fault and without asking for recovery. `recovery` is what
+    the driver last asked for each GPU that answers, where it has a word for it.
     """
 
     rules: HealthRules
@@ -60,7 +60,7 @@ class HealthBook:
     gpus: tuple[Gpu, ...] = ()
     ledger: Ledger = field(default_factory=Ledger)
     watched: frozenset[str] = frozenset()
-    well_since: Mapping[str, float] = field(default_factory=dict)
+    quiet_since: Mapping[str, float] = field(default_factory=dict)
     recovery: Mapping[str, RecoveryAction] = field(default_factory=dict)
 
     def state(self, uuid: str) -> DeviceHealth:
@@ -85,10 +85,17 @@ class HealthBook:
             )
         return health
 
-    def ailments(self, uuid: str) -> tuple[Ailment, ...]:
-        """Return all that makes a GPU or MIG device sick."""
+    def concerning(self, uuid: str) -> tuple[Unhealthy, ...]:
+        """Return all that makes a GPU or MIG device unhealthy."""
         gpu = self._parent(uuid)
         return () if gpu is None else self.ledger.concerning(*dependence(uuid, gpu))
+
+    def unhealthy(self) -> Iterator[tuple[str, str, Unhealthy]]:
+        """Give everything that is wrong, GPU by GPU: the UUID, the index for people, and what it is."""
+        for gpu in self.gpus:
+            for uuid, index in ((gpu.uuid, str(gpu.index)), *((mig.uuid, mig.full_index) for mig in gpu.mig_devices)):
+                for entry in self.ledger.unhealthy.get(uuid, ()):
+                    yield uuid, index, entry
 
     def needs_watch(self, gpu: Gpu) -> bool:
         """Whether the events of a GPU, or of a MIG device of it, have to be asked for."""
@@ -105,16 +112,15 @@ class HealthBook:
         verdict = self.verdict(event)
         return _unhealthy(self, verdict.unhealthy, Cause.XID, verdict.reason, now, advice=verdict.advice)
 
-    def after_monitor_failure(self, fault: Fault, now: float) -> Changed:
-        """Return the book after events could not be waited for: every GPU is sick until it is watched again."""
-        return _unheard(replace(self, watched=frozenset()), [gpu.uuid for gpu in self.gpus], fault, now)
+    def after_unwatched(self, fault: Fault | None, now: float) -> Changed:
+        """Return the book after no events are received any more: no GPU is healthy until it is watched again.
 
-    def after_unwatched(self) -> Changed:
-        """Return the book after nobody waits for events any more, for no fault of theirs.
-
-        No GPU is healthy until it is watched again, and each is then as it was, without quiet time.
+        With the fault for which they could not be waited for, that makes each unhealthy, and takes quiet time. Without
+        one nobody waits for them, for no fault of theirs, and each GPU that is watched again is as it was.
         """
-        return (replace(self, watched=frozenset()) if self.watched else self), ()
+        if fault is None:
+            return (replace(self, watched=frozenset()) if self.watched else self), ()
+        return _unheard(replace(self, watched=frozenset()), [gpu.uuid for gpu in self.gpus], fault, now)
 
     def after_answer(self, uuid: str, answer: Answer, now: float) -> Changed:
         """Return the book after one GPU was asked, perhaps for its events too."""
@@ -159,16 +165,16 @@ class HealthBook:
             reason, advice = f"the driver asks for recovery: {probe.recovery}", what_helps.after_asking(probe.recovery)
             return _unhealthy(book, [uuid], Cause.ACTION, reason, now, advice=advice)
         units = [unit for unit in gpu.units if unit in self.watched]
-        if not self.ledger.any_sick(gpu.units):
+        if not self.ledger.any_unhealthy(gpu.units):
             return book, ()
         if probe.recovery not in (None, RecoveryAction.NONE):
-            return replace(book, well_since=_restless(self, [uuid])), ()
-        since = self.well_since.get(uuid, now)
-        book = replace(book, well_since={**self.well_since, uuid: since})
+            return replace(book, quiet_since=_restless(self, [uuid])), ()
+        since = self.quiet_since.get(uuid, now)
+        book = replace(book, quiet_since={**self.quiet_since, uuid: since})
         if uuid not in self.watched or now - since < self.rules.quiet:
             return book, ()
         reason = "it answers again" + ("" if probe.recovery is None else " and the driver asks for no recovery")
-        ledger, transitions = self.ledger.cure(units, causes=self._curable(probe), reason=reason, now=now)
+        ledger, transitions = self.ledger.clear(units, causes=self._clearable(probe), reason=reason, now=now)
         return replace(book, ledger=ledger), transitions
 
     def after_daemons(self, reasons: Mapping[str, str], now: float) -> Changed:
@@ -180,12 +186,12 @@ class HealthBook:
         for gpu in self.gpus:
             reason = reasons.get(gpu.uuid)
             if reason is not None:
-                ledger, changed = ledger.sicken(
+                ledger, changed = ledger.mark_unhealthy(
                     [gpu.uuid], cause=Cause.MPS, reason=reason, advice=what_helps.UNSHAREABLE, now=now
                 )
             else:
-                cured = "its MPS control daemon works again"
-                ledger, changed = ledger.cure([gpu.uuid], causes=[Cause.MPS], reason=cured, now=now)
+                again = "its MPS control daemon works again"
+                ledger, changed = ledger.clear([gpu.uuid], causes=[Cause.MPS], reason=again, now=now)
             transitions += changed
         return replace(self, ledger=ledger), tuple(transitions)
 
@@ -193,7 +199,7 @@ class HealthBook:
         """Return the book after the node was read again.
 
         GPUs and MIG devices that are gone are forgotten; all others keep what is known of them. What could not be read
-        is sick until it can be.
+        is unhealthy until it can be.
         """
         units = {unit for gpu in inventory.gpus for unit in gpu.units}
         book = replace(
@@ -201,7 +207,7 @@ class HealthBook:
             gpus=inventory.gpus,
             ledger=self.ledger.only(units),
             watched=self.watched & units,
-            well_since={uuid: since for uuid, since in self.well_since.items() if uuid in units},
+            quiet_since={uuid: since for uuid, since in self.quiet_since.items() if uuid in units},
             recovery={uuid: action for uuid, action in self.recovery.items() if uuid in units},
         )
         transitions: list[Transition] = []
@@ -211,7 +217,7 @@ class HealthBook:
             for uuid, faults in ((gpu.uuid, gpu.faults), *((mig.uuid, mig.faults) for mig in gpu.mig_devices)):
                 if faults:
                     reason = f"it cannot be read: {faults[0]}"
-                    ledger, changed = book.ledger.sicken(
+                    ledger, changed = book.ledger.mark_unhealthy(
                         [uuid], cause=Cause.UNREADABLE, reason=reason, advice=what_helps.UNREADABLE, now=now
                     )
                     book = replace(book, ledger=ledger)
@@ -221,16 +227,16 @@ class HealthBook:
         return book, tuple(transitions)
 
     def after_rules(self, rules: HealthRules, now: float) -> Changed:
-        """Return the book under new rules. Sickness stays, except where health checks are turned off."""
+        """Return the book under new rules. What is unhealthy stays so, except where health checks are turned off."""
         if rules.checks:
             return replace(self, rules=rules), ()
-        ledger, transitions = self.ledger.cure(
-            tuple(self.ledger.ailments),
+        ledger, transitions = self.ledger.clear(
+            tuple(self.ledger.unhealthy),
             causes=set(Cause) - {Cause.UNREADABLE},
             reason="health checks were turned off",
             now=now,
         )
-        return replace(self, rules=rules, ledger=ledger, watched=frozenset(), well_since={}, recovery={}), transitions
+        return replace(self, rules=rules, ledger=ledger, watched=frozenset(), quiet_since={}, recovery={}), transitions
 
     def _gpu(self, uuid: str) -> Gpu | None:
         return next((gpu for gpu in self.gpus if gpu.uuid == uuid), None)
@@ -238,7 +244,7 @@ class HealthBook:
     def _parent(self, uuid: str) -> Gpu | None:
         return next((gpu for gpu in self.gpus if uuid in gpu.units), None)
 
-    def _curable(self, probe: Probe) -> Collection[Cause]:
+    def _clearable(self, probe: Probe) -> Collection[Cause]:
         """Return what a good answer that lasted long enough takes away."""
         mode = self.rules.recovery
         if mode is RecoveryMode.OFF:
@@ -273,8 +279,8 @@ def _asking(book: HealthBook, uuid: str, action: RecoveryAction | None) -> Healt
 def _unhealthy(
     book: HealthBook, uuids: Collection[str], cause: Cause, reason: str, now: float, *, advice: str
 ) -> Changed:
-    ledger, transitions = book.ledger.sicken(uuids, cause=cause, reason=reason, advice=advice, now=now)
-    return replace(book, ledger=ledger, well_since=_restless(book, uuids)), transitions
+    ledger, transitions = book.ledger.mark_unhealthy(uuids, cause=cause, reason=reason, advice=advice, now=now)
+    return replace(book, ledger=ledger, quiet_since=_restless(book, uuids)), transitions
 
 
 def _read_again(book: HealthBook, gpu: Gpu, now: float) -> Changed:
@@ -282,7 +288,7 @@ def _read_again(book: HealthBook, gpu: Gpu, now: float) -> Changed:
     faulty = {gpu.uuid: gpu.faults} | {mig.uuid: mig.faults for mig in gpu.mig_devices}
     watched = book.watched if book.rules.checks else faulty.keys()
     readable = [uuid for uuid, faults in faulty.items() if not faults and uuid in watched]
-    ledger, transitions = book.ledger.cure(readable, causes=[Cause.UNREADABLE], reason="it can be read again", now=now)
+    ledger, transitions = book.ledger.clear(readable, causes=[Cause.UNREADABLE], reason="it can be read again", now=now)
     return replace(book, ledger=ledger), transitions
 
 
@@ -290,4 +296,4 @@ def _restless(book: HealthBook, uuids: Iterable[str]) -> Mapping[str, float]:
     """Return the quiet times without those of the GPUs behind some devices, which begin anew."""
     concerned = set(uuids)
     gpus = {gpu.uuid for gpu in book.gpus if not concerned.isdisjoint(gpu.units)}
-    return {uuid: since for uuid, since in book.well_since.items() if uuid not in gpus}
+    return {uuid: since for uuid, since in book.quiet_since.items() if uuid not in gpus}

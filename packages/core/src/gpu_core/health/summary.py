@@ -8,31 +8,13 @@ conditions of node-problem-detector.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from gpu_core.health.book import HealthBook
-from gpu_core.health.ledger import Ailment, Transition
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sick:
-    """One thing that is wrong with a GPU or MIG device, told from others by UUID, and by index for people."""
-
-    uuid: str
-    index: str
-    ailment: Ailment
-
-
-def sick_units(book: HealthBook) -> Iterator[Sick]:
-    """Give everything that is wrong, GPU by GPU."""
-    for gpu in book.gpus:
-        units = [(gpu.uuid, str(gpu.index)), *((mig.uuid, mig.full_index) for mig in gpu.mig_devices)]
-        for uuid, index in units:
-            for ailment in book.ledger.ailments.get(uuid, ()):
-                yield Sick(uuid=uuid, index=index, ailment=ailment)
+from gpu_core.health.ledger import Transition
 
 
 def unit_name(book: HealthBook, uuid: str) -> str:
@@ -63,15 +45,15 @@ def condition_of(type_: str, book: HealthBook) -> Condition:
     """Return what a condition of that type says about the node's GPUs."""
     if not book.gpus:
         return Condition(status="Unknown", reason="NoGpu", message="No GPU is known on this node.")
-    sick: dict[str, str] = {}
-    for unit in sick_units(book):
-        sick.setdefault(unit.uuid, unit.ailment.reason)
+    unhealthy: dict[str, str] = {}
+    for uuid, _, entry in book.unhealthy():
+        unhealthy.setdefault(uuid, entry.reason)
     good_is_true = _GOOD.search(type_) is not None
-    if not sick:
+    if not unhealthy:
         count = len(book.gpus)
         message = f"{'The only GPU is' if count == 1 else f'All {count} GPUs are'} healthy."
         return Condition(status=str(good_is_true), reason="GpusHealthy", message=message)
-    told = _listed([f"{unit_name(book, uuid)}: {reason}" for uuid, reason in sick.items()])
+    told = _listed([f"{unit_name(book, uuid)}: {reason}" for uuid, reason in unhealthy.items()])
     return Condition(status=str(not good_is_true), reason="GpusUnhealthy", message=f"{told}.")
 
 
@@ -115,8 +97,8 @@ def _listed(texts: Iterable[str]) -> str:
     return "; ".join(texts[:_MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
 
 
-SICK = "GpuUnhealthy"
-WELL = "GpuHealthy"
+UNHEALTHY = "GpuUnhealthy"
+HEALTHY = "GpuHealthy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +116,6 @@ def news(transition: Transition, book: HealthBook) -> News:
     state = "healthy again" if transition.healthy else "unhealthy"
     return News(
         warning=not transition.healthy,
-        reason=WELL if transition.healthy else SICK,
+        reason=HEALTHY if transition.healthy else UNHEALTHY,
         message=f"{name} is {state}: {transition.reason}. {transition.advice}".rstrip(),
     )

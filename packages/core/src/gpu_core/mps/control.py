@@ -26,8 +26,8 @@ def refusal(returncode: int, stdout: str, stderr: str) -> str | None:
     return said.splitlines()[-1].rstrip(".") if said else f"exit code {returncode}"
 
 
-def illness(returncode: int, stdout: str, stderr: str) -> str | None:
-    """Return what is wrong with a daemon that answered the health question so; None when all is well."""
+def unanswered(returncode: int, stdout: str, stderr: str) -> str | None:
+    """Return what is wrong with a daemon that answered the health question so; None when it answered."""
     refused = refusal(returncode, stdout, stderr)
     if refused is not None:
         return f"it does not answer: {refused}"

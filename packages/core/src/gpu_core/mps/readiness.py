@@ -13,13 +13,13 @@ from gpu_core.mps.marks import read
 class Seen:
     """What is known of one control daemon at a moment.
 
-    `illness` is what is wrong with its answer to the health question, None where it answers as it should. `mark` is the
-    text of its own mark, None where that is missing, and `pipe` whether its pipe directory exists; both as they were
-    when it had answered or later, so that they are not those of a daemon before the one that answered. `ready` is the
-    text of the readiness file, empty where that is missing.
+    `unanswered` is what is wrong with its answer to the health question, None where it answers as it should. `mark` is
+    the text of its own mark, None where that is missing, and `pipe` whether its pipe directory exists; both as they
+    were when it had answered or later, so that they are not those of a daemon before the one that answered. `ready` is
+    the text of the readiness file, empty where that is missing.
     """
 
-    illness: str | None
+    unanswered: str | None
     mark: str | None
     pipe: bool
     ready: str
@@ -27,7 +27,7 @@ class Seen:
     @property
     def unmarked(self) -> bool:
         """Whether the daemon answers and says nothing of what it runs with, as the original's."""
-        return self.illness is None and not self.starting and not self.mark and not self.ready
+        return self.unanswered is None and not self.starting and not self.mark and not self.ready
 
     @property
     def starting(self) -> bool:
@@ -43,8 +43,8 @@ def unusable(plan: DaemonPlan, digest: str, seen: Seen) -> Mapping[str, str]:
     `digest` is that of all plans of the node. What a daemon's own mark says goes before the readiness file, so that
     one resource does not wait for another one's daemon. A daemon that answers and says nothing is taken as it is.
     """
-    if seen.illness is not None:
-        return dict.fromkeys(plan.uuids, seen.illness)
+    if seen.unanswered is not None:
+        return dict.fromkeys(plan.uuids, seen.unanswered)
     if seen.starting:
         return dict.fromkeys(plan.uuids, "it is starting")
     running = read(seen.mark or "")

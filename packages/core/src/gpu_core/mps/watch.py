@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gpu_core.errors import ProcessError
-from gpu_core.mps import CONTROL, HEALTH_QUESTION, DaemonPlan, MpsRoot, digest, illness
+from gpu_core.mps import CONTROL, HEALTH_QUESTION, DaemonPlan, MpsRoot, digest, unanswered
 from gpu_core.mps.marks import MOST
 from gpu_core.mps.readiness import Seen, obstacle, unusable
 from gpu_core.runtime.file_watch import DirectoriesWatch
@@ -141,17 +141,17 @@ class MpsWatch:
     def _look(self, plan: DaemonPlan) -> Seen:
         # In this order: what was read before the question might be of a daemon before the one that answers, and a
         # daemon makes its directory before its mark.
-        ill = self._ask(plan)
+        reason = self._ask(plan)
         mark = _text(Path(self._root.started(plan.resource)))
         pipe = Path(self._root.pipe(plan.resource)).is_dir()
-        return Seen(illness=ill, mark=mark, pipe=pipe, ready=_text(Path(self._root.ready)) or "")
+        return Seen(unanswered=reason, mark=mark, pipe=pipe, ready=_text(Path(self._root.ready)) or "")
 
     def _ask(self, plan: DaemonPlan) -> str | None:
         try:
             answer = run([CONTROL], timeout=_TIMEOUT, env=self._root.environment(plan.resource), text=HEALTH_QUESTION)
         except ProcessError as error:
             return str(error).rstrip(".")
-        return illness(answer.returncode, answer.stdout, answer.stderr)
+        return unanswered(answer.returncode, answer.stdout, answer.stderr)
 
     def _digest(self) -> str:
         plans = self._plans  # One look: another thread may put others in its place.

@@ -100,7 +100,7 @@ def shown_health(book: HealthBook, offset: float, *, unwatched: bool) -> ShownHe
 
     def health(uuid: str, gpu: Gpu | None) -> HealthView:
         state = without_checks if unwatched or gpu is None else book.state(uuid)
-        later = sorted(book.ailments(uuid), key=lambda ailment: ailment.since)[1:]
+        later = sorted(book.concerning(uuid), key=lambda entry: entry.since)[1:]
         return HealthView(
             healthy=state.healthy,
             reason=state.reason,
@@ -109,12 +109,12 @@ def shown_health(book: HealthBook, offset: float, *, unwatched: bool) -> ShownHe
             advice=state.advice,
             also=tuple(
                 CauseView(
-                    cause=ailment.cause.value,
-                    reason=ailment.reason,
-                    since=ailment.since + offset,
-                    advice=ailment.advice,
+                    cause=entry.cause.value,
+                    reason=entry.reason,
+                    since=entry.since + offset,
+                    advice=entry.advice,
                 )
-                for ailment in later
+                for entry in later
             ),
             recovery=None if gpu is None else book.recovery.get(gpu.uuid),
             changed=state.since != book.started,

@@ -10,7 +10,7 @@ from device_plugin.plan import plan_node
 from gpu_core.config.words import SharingStrategy
 from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.errors import ProcessError, SuiteError
-from gpu_core.mps import CONTROL, HEALTH_QUESTION, DaemonPlan, MpsRoot, illness
+from gpu_core.mps import CONTROL, HEALTH_QUESTION, DaemonPlan, MpsRoot, unanswered
 
 CHECK = "MPS"
 
@@ -46,7 +46,7 @@ def mps(scene: Scene) -> Iterator[Finding]:
 def _daemon(scene: Scene, plan: DaemonPlan, root: MpsRoot) -> Iterator[Finding]:
     try:
         done = scene.machine.run((CONTROL,), root.environment(plan.resource), HEALTH_QUESTION)
-        reason = illness(done.returncode, done.stdout, done.stderr) or ""
+        reason = unanswered(done.returncode, done.stdout, done.stderr) or ""
     except ProcessError as error:
         reason = str(error)
     if reason:

@@ -36,7 +36,7 @@ Listing = tuple[ListedDevice, ...]
 
 def listing(resource: Resource, health: HealthBook) -> Listing:
     """Return the devices of a resource, each as healthy as the book says, in their own order."""
-    # The shares of a device are as well as it is; there may be thousands of each. Without a GPU there are no checks.
+    # The shares of a device are as healthy as it is; there may be thousands of each. Without a GPU there are no checks.
     healthy = {device.uuid: device.gpu is None or health.state(device.uuid).healthy for device in units(resource)}
     return tuple(
         ListedDevice(id=device.id, healthy=healthy[device.uuid], numa_node=device.numa_node)

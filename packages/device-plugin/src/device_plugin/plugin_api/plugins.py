@@ -210,7 +210,7 @@ class Plugins:
         book = self._health()
         counts: Counter[tuple[str, str, str]] = Counter()
         for name, plugin in plugins.items():
-            # Of a resource without a sick device, zero is a number too.
+            # Of a resource without an unhealthy device, zero is a number too.
             counts[name, "healthy", ""] += 0
             resource = plugin.serving.resource
             shares = Counter(device.uuid for device in resource.devices)

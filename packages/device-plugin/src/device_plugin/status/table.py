@@ -61,7 +61,7 @@ def _headline(document: Mapping[str, Any]) -> str:
     healthy = {
         device["uuid"]: device["healthy"] for resource in document["resources"] for device in resource["devices"]
     }
-    unhealthy = [uuid for uuid, well in healthy.items() if not well]
+    unhealthy = [uuid for uuid, good in healthy.items() if not good]
     if not healthy:
         return "No device is served"
     if not unhealthy:

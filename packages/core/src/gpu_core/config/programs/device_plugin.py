@@ -69,7 +69,7 @@ class PluginSettings(HardwareSettings):
     node_events: bool = setting(
         "node-events",
         ["NODE_EVENTS"],
-        "Report sick GPUs as Kubernetes Events of the node.",
+        "Report unhealthy GPUs as Kubernetes Events of the node.",
         default=False,
         group=Group.CLUSTER,
         ours=True,
@@ -77,7 +77,7 @@ class PluginSettings(HardwareSettings):
     node_condition: str = setting(
         "node-condition",
         ["NODE_CONDITION"],
-        "Type of a node condition that tells whether GPUs are sick, such as `GpuUnhealthy`; empty for none.",
+        "Type of a node condition that tells whether GPUs are unhealthy, such as `GpuUnhealthy`; empty for none.",
         default="",
         group=Group.CLUSTER,
         ours=True,

@@ -15,7 +15,7 @@ from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.model import Device
 
 WATCHED = Watching(gpu=Watch.WATCHED)
-WELL = Probe(fault=None, recovery=RecoveryAction.NONE)
+HEALTHY = Probe(fault=None, recovery=RecoveryAction.NONE)
 MUTE = Probe(fault=None, recovery=None)
 GONE = Probe(fault=LOST, recovery=None)
 OFF = XidPolicy(ignored_all=True)
@@ -45,8 +45,8 @@ def watch_all(book: HealthBook, now: float = 0) -> HealthBook:
     return book
 
 
-def sick(book: HealthBook, node: Inventory, *, mig: str = "mixed", shares: bool = False) -> list[str]:
-    """Return the ids of all sick devices of a node as it is advertised."""
+def unhealthy(book: HealthBook, node: Inventory, *, mig: str = "mixed", shares: bool = False) -> list[str]:
+    """Return the ids of all unhealthy devices of a node as it is advertised."""
     names = ("nvidia.com/gpu", "nvidia.com/mig-1g.5gb")
     sharing = time_slicing(*(entry(name, 2) for name in names)) if shares else None
     resources, _ = build_resources(node, config_of(mig=mig, sharing=sharing))
