@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from device_plugin.node import Places
-from device_plugin.serve import kubelet_places, running
+from device_plugin.node import Directories
+from device_plugin.serve import kubelet_sockets, running
 from fakes.patience import PATIENCE
 from fakes.running_plugin import Log
 from gpu_core.command import run_program
@@ -77,14 +77,14 @@ class HostedPrograms(Programs):
     def start(self, command: Command, *, log: Path) -> Iterator[Running]:
         """Start the plugin; its log stays in memory, and what it writes goes beside where the log would be."""
         loaded = load(DEVICE_PLUGIN, command.arguments, {})
-        places = Places(
-            kubelet=kubelet_places(loaded.settings), cdi=log.parent / "cdi", mps=MpsRoot(str(log.parent / "mps"))
+        directories = Directories(
+            kubelet=kubelet_sockets(loaded.settings), cdi=log.parent / "cdi", mps=MpsRoot(str(log.parent / "mps"))
         )
         events, lines = EventQueue(), Log()
         configure(json=True, stream=lines)
         with ExitStack() as stack:
             source = node_source(loaded.settings.simulated_node, loaded.settings.simulated_events)
-            app = stack.enter_context(running(loaded, source, places, events, Counters()))
+            app = stack.enter_context(running(loaded, source, directories, events, Counters()))
             thread = threading.Thread(target=supervise, args=(events, app.act), kwargs={"first": app.wait()})
 
             def stop() -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from device_plugin.app import App
-from device_plugin.node import Places
+from device_plugin.node import Directories
 from device_plugin.plugin_api.phases import Pace
-from device_plugin.serve import kubelet_places, running
+from device_plugin.serve import kubelet_sockets, running
 from fakes.patience import PATIENCE
 from gpu_core.config.load import load
 from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN
@@ -170,15 +170,15 @@ def run_plugin(
     if isinstance(node, str):
         node = topology(node)
     source = simulated_source(node, happenings) if isinstance(node, SimulatedNode) else node
-    places = Places(
-        kubelet=replace(kubelet_places(loaded.settings), pace=pace or Pace()),
+    directories = Directories(
+        kubelet=replace(kubelet_sockets(loaded.settings), pace=pace or Pace()),
         cdi=beside / "cdi",
         mps=MpsRoot(str(beside / "mps")),
     )
     events, counters, log = EventQueue(), Counters(), Log()
     configure(json=True, stream=log)
     with ExitStack() as stack:
-        app = stack.enter_context(running(loaded, source, places, events, counters, observers=observers))
+        app = stack.enter_context(running(loaded, source, directories, events, counters, observers=observers))
         turns = Turns(app.act)
         thread = threading.Thread(target=supervise, args=(events, turns.act), kwargs={"first": app.wait()})
         thread.start()

@@ -14,9 +14,9 @@ from unittest import mock
 from device_plugin import node as node_module
 from device_plugin.allocation.allocate import allocate
 from device_plugin.app import App
-from device_plugin.node import Places
+from device_plugin.node import Directories
 from device_plugin.plugin_api.messages import listing
-from device_plugin.plugin_api.plugins import KubeletPlaces
+from device_plugin.plugin_api.plugins import KubeletSockets
 from device_plugin.plugin_api.servicer import Serving
 from fakes.virtual_threads import living_in
 from fakes.virtual_world import World
@@ -152,7 +152,7 @@ def virtual_plugin(
     log = io.StringIO()
     offers: list[Offered] = []
 
-    def offered(_places: object, health: Callable[[], HealthBook], **_: object) -> Offered:
+    def offered(_sockets: object, health: Callable[[], HealthBook], **_: object) -> Offered:
         offers.append(Offered(health))
         return offers[0]
 
@@ -169,12 +169,12 @@ def virtual_plugin(
             return NvmlBackend(library, files, Platform.NVML, threads)
 
         source = NodeSource(open=opened, exists=frozenset(CONTROL_NODES).__contains__, node=state.node, threads=threads)
-        places = Places(
-            kubelet=KubeletPlaces(directory=directory, kubelet=None),
+        directories = Directories(
+            kubelet=KubeletSockets(directory=directory, kubelet=None),
             cdi=directory / "cdi",
             mps=MpsRoot(str(directory / "mps")),
         )
-        app = App(load(DEVICE_PLUGIN, argv, {}), source, places, counters=Counters(), clock=world.monotonic)
+        app = App(load(DEVICE_PLUGIN, argv, {}), source, directories, counters=Counters(), clock=world.monotonic)
         yield VirtualPlugin(
             world=world, state=state, app=app, threads=threads, config_file=config_file, offers=offers, log=log
         )

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from device_plugin.metrics import CONFIG_LOADS, CONFIG_REFUSED, SCAN_FAILURES, SCANS
-from device_plugin.node import Node, Places
+from device_plugin.node import Directories, Node
 from device_plugin.plan import check_any_usable, health_rules
 from device_plugin.status.standing import ConfigInUse, Standing
 from gpu_core.config.load import Loaded
@@ -41,7 +41,7 @@ class App:
         self,
         loaded: Loaded[PluginSettings],
         source: NodeSource,
-        places: Places,
+        directories: Directories,
         *,
         counters: Counters,
         observers: Iterable[Observer] = (),
@@ -65,7 +65,7 @@ class App:
         self._rules, self._health_warnings = _rules(loaded)
         self.node = Node(
             source,
-            places,
+            directories,
             loaded.settings,
             loaded.config,
             self._rules,

@@ -10,7 +10,7 @@ from pathlib import Path
 from device_plugin.allocation.provision import provide
 from device_plugin.metrics import HEALTH
 from device_plugin.plan import plan_node
-from device_plugin.plugin_api.plugins import KubeletPlaces, Plugins
+from device_plugin.plugin_api.plugins import KubeletSockets, Plugins
 from device_plugin.plugin_api.servicer import Serving
 from gpu_core.cdi.names import SPEC_DIRECTORY
 from gpu_core.config.model import Config
@@ -32,10 +32,10 @@ from gpu_core.runtime.probes import Check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class Directories:
     """Where things are put and looked for. `mps` is the shared MPS directory as our container sees it."""
 
-    kubelet: KubeletPlaces
+    kubelet: KubeletSockets
     cdi: Path = Path(SPEC_DIRECTORY)
     mps: MpsRoot = field(default_factory=lambda: MpsRoot(CONTAINER_ROOT))
 
@@ -46,7 +46,7 @@ class Node:
     def __init__(
         self,
         source: NodeSource,
-        places: Places,
+        directories: Directories,
         settings: PluginSettings,
         config: Config,
         rules: HealthRules,
@@ -56,7 +56,7 @@ class Node:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = source
-        self._places = places
+        self._directories = directories
         self._settings = settings
         self._config = config
         self._counters = counters
@@ -64,8 +64,8 @@ class Node:
         self._health = NodeHealth(
             rules, changed=self._refresh, counters=counters, metrics=HEALTH, observers=observers, clock=clock
         )
-        self._mps = MpsWatch(places.mps, self._health.unshareable, stirred=self.kubelet_changed)
-        self._plugins = Plugins(places.kubelet, self._book, ready=self._mps.ready, counters=counters)
+        self._mps = MpsWatch(directories.mps, self._health.unshareable, stirred=self.kubelet_changed)
+        self._plugins = Plugins(directories.kubelet, self._book, ready=self._mps.ready, counters=counters)
         self._driver = OpenDriver(source, counters=counters)
 
     @property
@@ -110,7 +110,7 @@ class Node:
         managed = without_unmanaged(inventory, config.devices)
         try:
             plan = plan_node(managed, config)
-            provisions = provide(managed, config, self._settings, self._source, self._places.cdi)
+            provisions = provide(managed, config, self._settings, self._source, self._directories.cdi)
         except SuiteError:
             if config is self._config:
                 self._know(managed)

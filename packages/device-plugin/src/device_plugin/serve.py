@@ -10,8 +10,8 @@ from pathlib import Path
 
 from device_plugin.app import App
 from device_plugin.metrics import REGISTRATIONS, UNHEALTHY_SINCE, UNREAD_GPUS
-from device_plugin.node import Places
-from device_plugin.plugin_api.plugins import KubeletPlaces
+from device_plugin.node import Directories
+from device_plugin.plugin_api.plugins import KubeletSockets
 from device_plugin.status.page import node_document, node_page
 from device_plugin.status.standing import STARTING, checks
 from device_plugin.status.view import NodeView, node_view
@@ -50,7 +50,7 @@ def run(loaded: Loaded[PluginSettings]) -> int:
     show_own_name(DEVICE_PLUGIN.commands, sys.argv)
     threads = DriverThreads()
     events, counters, pulse = EventQueue(stopping=threads.abandon), Counters(), Pulse(time.monotonic)
-    places = Places(kubelet=kubelet_places(settings), mps=MpsRoot(settings.mps_root_ctr))
+    directories = Directories(kubelet=kubelet_sockets(settings), mps=MpsRoot(settings.mps_root_ctr))
     source = node_source(settings.simulated_node, settings.simulated_events, threads=threads)
     apps: list[App] = []
     watched = endpoints(lambda: apps[0] if apps else None, settings.node_name, counters, pulse)
@@ -59,7 +59,9 @@ def run(loaded: Loaded[PluginSettings]) -> int:
         stack.enter_context(answering(settings.metrics_address, watched))
         reports = stack.enter_context(reports_of(settings, loaded.environ, counters))
         with pulse.turn():
-            app = stack.enter_context(running(loaded, source, places, events, counters, observers=reports.observers))
+            app = stack.enter_context(
+                running(loaded, source, directories, events, counters, observers=reports.observers)
+            )
         apps.append(app)
         reports.follow(lambda: app.node.health)
         reports.open_node(lambda: _followed(app, counters))
@@ -120,7 +122,7 @@ def _wanted(settings: PluginSettings) -> Wanted:
     return wanted
 
 
-def kubelet_places(settings: PluginSettings) -> KubeletPlaces:
+def kubelet_sockets(settings: PluginSettings) -> KubeletSockets:
     """Return where sockets are. Raises KubeletError when the directory to watch is missing."""
     kubelet = Path(settings.kubelet_socket) if settings.kubelet_socket else None
     if kubelet is not None and not kubelet.parent.is_dir():
@@ -128,14 +130,14 @@ def kubelet_places(settings: PluginSettings) -> KubeletPlaces:
             f"{kubelet.parent} is no directory, so the kubelet's socket {kubelet} can never appear. Mount the host's "
             "device plugin directory there, or name the right socket with --kubelet-socket."
         )
-    return KubeletPlaces(directory=Path(settings.device_plugin_dir), kubelet=kubelet)
+    return KubeletSockets(directory=Path(settings.device_plugin_dir), kubelet=kubelet)
 
 
 @contextmanager
 def running(
     loaded: Loaded[PluginSettings],
     source: NodeSource,
-    places: Places,
+    directories: Directories,
     events: EventQueue,
     counters: Counters,
     *,
@@ -144,15 +146,17 @@ def running(
     """Run a started app with its watches, and leave nothing behind. Raises SuiteError."""
     settings = loaded.settings
     with ExitStack() as stack:
-        clear_up((places.kubelet.directory, places.cdi), get_logger().info)
+        clear_up((directories.kubelet.directory, directories.cdi), get_logger().info)
         file = config_changes_to(events, settings.config_file, loaded.config_text_digest)
-        app = App(loaded, source, places, counters=counters, observers=observers, config_problem=lambda: file.problem)
+        app = App(
+            loaded, source, directories, counters=counters, observers=observers, config_problem=lambda: file.problem
+        )
         stack.callback(app.stop)
         app.start()
-        kubelet = places.kubelet
+        kubelet = directories.kubelet
         if kubelet.kubelet is not None:
-            directories = {kubelet.kubelet.parent, kubelet.directory}
-            watch = DirectoriesWatch(lambda: directories, app.node.kubelet_changed, settle=_SETTLE)
+            watched = {kubelet.kubelet.parent, kubelet.directory}
+            watch = DirectoriesWatch(lambda: watched, app.node.kubelet_changed, settle=_SETTLE)
             watch.start()
             stack.callback(watch.stop)
             # What happened before the watch began told us nothing.

@@ -38,8 +38,8 @@ _LARGEST_QUESTION = 16 << 20
 _SERVER_OPTIONS = (("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", _LARGEST_QUESTION))
 
 
-class Place(StrEnum):
-    """What is at the path of our socket."""
+class Occupant(StrEnum):
+    """Who has the path of our socket."""
 
     OURS = "ours"
     EMPTY = "empty"
@@ -98,18 +98,18 @@ class Listener:
         except RuntimeError as error:
             raise _refusal(path) from error
 
-    def place(self) -> Place:
-        """Look what is at the path now."""
+    def occupant(self) -> Occupant:
+        """Look who has the path now."""
         found = socket_at(self._path)
         if found is not None and found == self._file:
-            return Place.OURS
-        return Place.OTHER if found is not None else Place.EMPTY
+            return Occupant.OURS
+        return Occupant.OTHER if found is not None else Occupant.EMPTY
 
     def _silence(self) -> str | None:
         """Return why nobody answers at our path; None as soon as somebody does."""
         deadline = time.monotonic() + _DIAL_TIMEOUT
         while not answered(self._path, self._answers, _DIAL_SLICE):
-            if self.place() is not Place.OURS:
+            if self.occupant() is not Occupant.OURS:
                 return _removed(self._path)
             if time.monotonic() >= deadline:
                 return f"Our own server does not answer on {self._path} within {_DIAL_TIMEOUT:g} s. It is tried again."
@@ -119,7 +119,7 @@ class Listener:
         """Remove the socket if it is still ours, and tell every call to end; returns at once."""
         if self._ended is not None:
             return
-        if self._file is not None and self.place() is Place.OURS:
+        if self._file is not None and self.occupant() is Occupant.OURS:
             with contextlib.suppress(OSError):
                 self._path.unlink()
         # Without a time to wait gRPC itself waits for every call, however long that takes.

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpu_core.config.build import is_word
-from gpu_core.config.file.decode import Place
+from gpu_core.config.file.decode import Location
 from gpu_core.config.layers import DEFAULT_ORIGIN, Given, KeyPath, Layer, Origin, Position, Source, dotted, key_path
 from gpu_core.config.model import Config
 from gpu_core.config.problems import Problem, Problems, shortened
@@ -35,7 +35,7 @@ _MOST_DEVICES = 128
 _VALID_CHANNELS = ((), (0,))
 
 
-def judge_words(layer: Layer, program: Program[Any], positions: Mapping[Place, Position]) -> Problems:
+def judge_words(layer: Layer, program: Program[Any], positions: Mapping[Location, Position]) -> Problems:
     """Find every word that does not exist, and every one that this program cannot follow."""
     problems: list[Problem] = []
     for path, given in layer.items():
@@ -48,8 +48,8 @@ def judge_words(layer: Layer, program: Program[Any], positions: Mapping[Place, P
             problems += _entry_words(given.value, member, path, positions, fatal=fatal)
         elif member.words is not None:
             allowed = program.discovery if path == _DISCOVERY else ()
-            place = replace(_place(path, given.origin), fatal=fatal, late=path in program.late)
-            problems += _unknown(given.value, member.words, place, allowed=allowed)
+            problem = replace(_problem_at(path, given.origin), fatal=fatal, late=path in program.late)
+            problems += _unknown(given.value, member.words, problem, allowed=allowed)
     return Problems(tuple(problems)) + judge_setting_words(layer, program.options)
 
 
@@ -61,8 +61,8 @@ def judge_setting_words(layer: Layer, options: Sequence[Option]) -> Problems:
             given = layer[option.path]
             words = (given.value,) if option.form is Form.WORD else given.value
             # Charts define variables with empty values; for a setting that means "not given".
-            place = Problem(message="", where=str(given.origin), source=given.origin.source)
-            problems += _unknown(tuple(filter(None, words)), option.words, place)
+            problem = Problem(message="", where=str(given.origin), source=given.origin.source)
+            problems += _unknown(tuple(filter(None, words)), option.words, problem)
     return Problems(tuple(problems))
 
 
@@ -75,8 +75,8 @@ def judge_config(config: Config, layer: Layer, program: Program[Any], *, alone: 
     problems: list[Problem] = []
 
     def refuse(path: KeyPath, message: str, *, fatal: bool, harmless: bool = False) -> None:
-        place = _place(path, layer[path].origin if path in layer else DEFAULT_ORIGIN)
-        problems.append(replace(place, message=message, fatal=fatal, harmless=harmless))
+        problem = _problem_at(path, layer[path].origin if path in layer else DEFAULT_ORIGIN)
+        problems.append(replace(problem, message=message, fatal=fatal, harmless=harmless))
 
     if config.imex.channel_ids not in _VALID_CHANNELS:
         found = list(config.imex.channel_ids)
@@ -103,7 +103,7 @@ def judge_config(config: Config, layer: Layer, program: Program[Any], *, alone: 
     return Problems(tuple(problems))
 
 
-def judge_devices(config: Config, positions: Mapping[Place, Position]) -> Problems:
+def judge_devices(config: Config, positions: Mapping[Location, Position]) -> Problems:
     """Find devices that an entry of a shared resource names twice.
 
     Only nodes that have the resource cannot be served, so that a program warns and goes on to see whether this is one.
@@ -112,16 +112,16 @@ def judge_devices(config: Config, positions: Mapping[Place, Position]) -> Proble
     problems: list[Problem] = []
     for index, entry in config.sharing.entries:
         named = entry.devices if isinstance(entry.devices, tuple) else ()
-        place: Place = (*path, index, "devices")
+        location: Location = (*path, index, "devices")
         for device, times in Counter(named).items():
             if times > 1:
                 message = f"{device} is named {times} times; name each device once"
-                where, position = dotted(place), positions.get(place)
+                where, position = dotted(location), positions.get(location)
                 problems.append(Problem(message=message, where=where, position=position, fatal=False))
     return Problems(tuple(problems))
 
 
-def judge_lists(config: Config, program: Program[Any], positions: Mapping[Place, Position]) -> Problems:
+def judge_lists(config: Config, program: Program[Any], positions: Mapping[Location, Position]) -> Problems:
     """Find numbers of replicas that the kubelet would not take in one list, judged without a node.
 
     What does not fit on one GPU is refused; of what does not fit on every node it is said for how many GPUs it does.
@@ -141,8 +141,8 @@ def judge_lists(config: Config, program: Program[Any], positions: Mapping[Place,
             if fits
             else f"{entry.replicas} replicas do not fit even for one GPU, as {limit}; at most {most_replicas([gpu])} do"
         )
-        place: Place = (*path, index, "replicas")
-        where, position = dotted(place), positions.get(place)
+        location: Location = (*path, index, "replicas")
+        where, position = dotted(location), positions.get(location)
         fatal = not fits and program.obeys(path)
         problems.append(Problem(message=message, where=where, position=position, fatal=fatal, harmless=bool(fits)))
     return Problems(tuple(problems))
@@ -163,7 +163,7 @@ def judge_settings(settings: object, options: Sequence[Option]) -> Problems:
     )
 
 
-def _place(path: KeyPath, origin: Origin) -> Problem:
+def _problem_at(path: KeyPath, origin: Origin) -> Problem:
     """Return a problem of a value that came from there, as yet without words."""
     if origin.position is None and origin.name:
         return Problem(message="", where=str(origin), source=origin.source)
@@ -173,8 +173,8 @@ def _place(path: KeyPath, origin: Origin) -> Problem:
 def _entry_words(
     entries: tuple[Mapping[str, Any], ...],
     section: Section,
-    path: Place,
-    positions: Mapping[Place, Position],
+    path: Location,
+    positions: Mapping[Location, Position],
     *,
     fatal: bool,
 ) -> Iterator[Problem]:
@@ -182,14 +182,14 @@ def _entry_words(
         for member in section.members:
             if isinstance(member, Leaf) and member.words is not None and member.key.name in entry:
                 inner = (*path, index, member.key.name)
-                place = Problem(message="", where=dotted(inner), position=positions.get(inner), fatal=fatal)
-                yield from _unknown(entry[member.key.name], member.words, place)
+                problem = Problem(message="", where=dotted(inner), position=positions.get(inner), fatal=fatal)
+                yield from _unknown(entry[member.key.name], member.words, problem)
 
 
 def _unknown(
     value: str | tuple[str, ...],
     words: Words,
-    place: Problem,
+    problem: Problem,
     *,
     allowed: tuple[str, ...] = (),
 ) -> Iterator[Problem]:
@@ -198,7 +198,7 @@ def _unknown(
         if is_word(words, word) and word in choices:
             continue
         message = f"{shortened(word)!r} is not allowed; use {', '.join(choices[:-1])} or {choices[-1]}"
-        yield replace(place, message=message)
+        yield replace(problem, message=message)
 
 
 CUSTOM_RESOURCES = key_path("flags.customResources")
@@ -207,7 +207,7 @@ _SHARED = (key_path("sharing.timeSlicing"), key_path("sharing.mps"))
 _HINT = "is ignored, as the original ignores it; flags.customResources: true honours it"
 
 
-def without_custom_resources(layer: Layer, positions: Mapping[Place, Position]) -> tuple[Layer, Problems]:
+def without_custom_resources(layer: Layer, positions: Mapping[Location, Position]) -> tuple[Layer, Problems]:
     """Return the layer that counts, and a warning for each kind of thing that does not."""
     if CUSTOM_RESOURCES in layer and layer[CUSTOM_RESOURCES].value:
         return layer, Problems()
@@ -231,7 +231,7 @@ def without_custom_resources(layer: Layer, positions: Mapping[Place, Position]) 
 def _ignored_keys(
     path: tuple[str, ...],
     entries: tuple[Mapping[str, Any], ...],
-    positions: Mapping[Place, Position],
+    positions: Mapping[Location, Position],
     *,
     renaming: bool,
 ) -> list[Problem]:
@@ -245,5 +245,5 @@ def _ignored_keys(
     return problems
 
 
-def _warning(place: Place, positions: Mapping[Place, Position]) -> Problem:
-    return Problem(message=_HINT, where=dotted(place), position=positions.get(place), fatal=False, harmless=True)
+def _warning(location: Location, positions: Mapping[Location, Position]) -> Problem:
+    return Problem(message=_HINT, where=dotted(location), position=positions.get(location), fatal=False, harmless=True)

@@ -58,7 +58,7 @@ _BEHIND: Mapping[str, tuple[Trouble, ...]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _LibraryFile:
     """A library or a link of its name: where it is, and the file that it is, None where the link leads nowhere."""
 
     path: Path
@@ -70,12 +70,12 @@ def library(scene: Scene) -> Iterator[Finding]:
     if scene.simulated:
         yield skipped(CHECK, f"The GPUs are simulated ({scene.settings.simulated_node}); no driver is needed.")
         return
-    present = tuple(_places(scene))
-    for place in present:
-        if place.real is None:
+    present = tuple(_library_files(scene))
+    for file in present:
+        if file.real is None:
             yield problem(
                 CHECK,
-                f"{place.path} is a link to {place.path.readlink()}, which is not there.",
+                f"{file.path} is a link to {file.path.readlink()}, which is not there.",
                 "The driver was removed or updated in part, or only a part of it is mounted.",
                 "Install the driver again on the node, and mount the whole driver root.",
                 trouble=Trouble.BROKEN_LIBRARY,
@@ -94,7 +94,7 @@ def library(scene: Scene) -> Iterator[Finding]:
             follows=(Trouble.NO_GPU, Trouble.HELD_ELSEWHERE, Trouble.BROKEN_LIBRARY, *_runtime(scene)),
         )
         return
-    found = [str(place.path) for place in present if place.real is not None]
+    found = [str(file.path) for file in present if file.real is not None]
     searched = f"Searched: {_search(scene).searched()}; then {LOADER}. {FLAG} names other directories."
     yield ok(CHECK, f"{LIBRARY} was found: {', '.join(found) if found else 'by the loader'}.", searched)
 
@@ -164,7 +164,7 @@ def versions(scene: Scene) -> Iterator[Finding]:
         return
     match = _KERNEL_VERSION.search(text)
     kernel = match[1] if match else "unknown"
-    files = {_version(place) for place in _places(scene)} - {None}
+    files = {_version(file) for file in _library_files(scene)} - {None}
     if kernel != "unknown" and files and kernel not in files:
         yield problem(
             VERSIONS,
@@ -197,7 +197,7 @@ def _runtime(scene: Scene) -> tuple[Trouble, ...]:
     return (Trouble.NO_RUNTIME,) if scene.container and scene.own.path(KERNEL_DRIVER).exists() else ()
 
 
-def _places(scene: Scene) -> Iterator[_Place]:
+def _library_files(scene: Scene) -> Iterator[_LibraryFile]:
     """Give the libraries and links of that name in the driver root, and in our own, where our loader finds them."""
     own = scene.environ.get("LD_LIBRARY_PATH", "").split(":")
     searches = (_search(scene), LibrarySearch(root=str(scene.own.root), named=tuple(filter(None, own))))
@@ -211,13 +211,13 @@ def _places(scene: Scene) -> Iterator[_Place]:
                 continue
             seen.add(path)
             real = root.resolve(entry)
-            yield _Place(path=path, real=None if real is None else Path(root.seen(real)))
+            yield _LibraryFile(path=path, real=None if real is None else Path(root.seen(real)))
 
 
 def _search(scene: Scene) -> LibrarySearch:
     return LibrarySearch(root=str(scene.driver_root), named=scene.config.flags.driver_library_directories)
 
 
-def _version(place: _Place) -> str | None:
-    match = None if place.real is None else _FILE_VERSION.search(place.real.name)
+def _version(file: _LibraryFile) -> str | None:
+    match = None if file.real is None else _FILE_VERSION.search(file.real.name)
     return match[1] if match else None

@@ -32,7 +32,7 @@ _PATIENCE = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletPlaces:
+class KubeletSockets:
     """The directory of our sockets, and the kubelet's own socket; None serves without registering."""
 
     directory: Path
@@ -144,13 +144,13 @@ class Plugins:
 
     def __init__(
         self,
-        places: KubeletPlaces,
+        sockets: KubeletSockets,
         health: Callable[[], HealthBook],
         *,
         ready: Callable[[str], str | None],
         counters: Counters,
     ) -> None:
-        self._places = places
+        self._sockets = sockets
         self._health = health
         self._ready = ready
         self._counters = counters
@@ -198,7 +198,7 @@ class Plugins:
     def _new(self, serving: Serving) -> ResourcePlugin:
         name = serving.resource.name
         ready: Ready = lambda: self._ready(name)  # noqa: E731  The type says what it is.
-        return ResourcePlugin(self._places.address(name), serving, self._health, ready=ready, counters=self._counters)
+        return ResourcePlugin(self._sockets.address(name), serving, self._health, ready=ready, counters=self._counters)
 
     def standing(self) -> tuple[tuple[Resource, Check], ...]:
         """Return every resource, and whether the kubelet follows its list."""

@@ -19,7 +19,7 @@ from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.pause import Pause, Retry
 from gpu_core.runtime.probes import Check
 from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc
-from gpu_kubelet.listener import LAST_CALLS, Listener, Place, answered
+from gpu_kubelet.listener import LAST_CALLS, Listener, Occupant, answered
 from gpu_kubelet.sockets import Server, accepts, server_at, socket_at
 
 _CONNECT_TIMEOUT = 1.0
@@ -160,11 +160,11 @@ class Registrar:
     def _serve(self) -> str | None:
         """See to it that our socket is there; return why it is not."""
         if self._listener is not None:
-            place = self._listener.place()
-            if place is Place.OURS:
+            occupant = self._listener.occupant()
+            if occupant is Occupant.OURS:
                 self._displaced, self._free_since = False, None
                 return None
-            obstacle = self._obstacle(place)
+            obstacle = self._obstacle(occupant)
             if obstacle is not None:
                 return obstacle
             # A kubelet that starts clears its directory. Whoever was connected belonged to the one before.
@@ -184,14 +184,14 @@ class Registrar:
         self._registration = Registration(pace=self._address.pace)
         return None
 
-    def _obstacle(self, place: Place) -> str | None:
+    def _obstacle(self, occupant: Occupant) -> str | None:
         """Return why we may not place our socket anew: the newer of two serves, and the older one waits."""
         path = self._address.socket
-        other = server_at(path, _CONNECT_TIMEOUT) if place is Place.OTHER else None
+        other = server_at(path, _CONNECT_TIMEOUT) if occupant is Occupant.OTHER else None
         if other is not None:
             self._displaced, self._free_since = True, None
             return f"Another process serves {path}: {_described(other, path)}. We serve there again when it has gone"
-        if place is Place.OTHER or not self._displaced:
+        if occupant is Occupant.OTHER or not self._displaced:
             # What a process that has died left behind is no more than an empty place.
             return None
         now = self._clock()

@@ -14,7 +14,8 @@ from gpu_core.config.layers import Given, KeyPath, Layer, Origin, Position, Sour
 from gpu_core.config.problems import Problem, Problems, shortened
 from gpu_core.config.shape import Form, Leaf, Section, shape
 
-Place = tuple[str | int, ...]
+Location = tuple[str | int, ...]
+"""Where something stands in a document: the keys, and the numbers in lists, that lead to it."""
 
 # A null section counts as absent; only this one is a value of its own in the original and then lacks its resources.
 _NULL_IS_EMPTY = (("sharing", "timeSlicing"),)
@@ -28,7 +29,7 @@ class Decoded:
 
     layer: Layer
     problems: Problems
-    positions: dict[Place, Position]
+    positions: dict[Location, Position]
 
 
 def decode(root: Node | None) -> Decoded:
@@ -46,7 +47,7 @@ def decode(root: Node | None) -> Decoded:
 class _Walk:
     layer: dict[KeyPath, Given] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    positions: dict[Place, Position] = field(default_factory=dict)
+    positions: dict[Location, Position] = field(default_factory=dict)
 
     def section(self, node: Mapping, section: Section, path: KeyPath) -> None:
         """Read a mapping whose keys become paths of the layer."""
@@ -106,7 +107,7 @@ class _Walk:
         entries = [self._entry(item, section, (*path, index)) for index, item in enumerate(value.items)]
         self.layer[path] = Given(value=tuple(entries), origin=_origin(member))
 
-    def _entry(self, node: Node, section: Section, path: Place) -> dict[str, Any]:
+    def _entry(self, node: Node, section: Section, path: Location) -> dict[str, Any]:
         self.positions[path] = node.position
         if not isinstance(node, Mapping):
             self.error(node.position, path, f"expected a mapping, found {describe(node)}")
@@ -134,7 +135,7 @@ class _Walk:
                 self.error(node.position, path, f"the key {known.key.name} is missing")
         return entry
 
-    def _known(self, node: Mapping, section: Section, path: Place) -> list[tuple[Member, Leaf | Section]]:
+    def _known(self, node: Mapping, section: Section, path: Location) -> list[tuple[Member, Leaf | Section]]:
         """Return the members that count, in the order in which the original applies them."""
         last: dict[str, Member] = {}
         for member in node.members:
@@ -162,7 +163,7 @@ class _Walk:
             known.append((member, found))
         return known
 
-    def _warn_of_yaml11(self, node: Node, leaf: Leaf, path: Place) -> None:
+    def _warn_of_yaml11(self, node: Node, leaf: Leaf, path: Location) -> None:
         if leaf.form is Form.BOOLEAN and isinstance(node, Scalar) and node.plain and is_yaml11_boolean(node.text):
             word = "true" if node.value else "false"
             self._warn(node.position, path, f"{node.text} is a boolean in YAML 1.1 only; write {word}")
@@ -172,10 +173,10 @@ class _Walk:
         for given in [given for given in self.layer if given[: len(path)] == path]:
             del self.layer[given]
 
-    def error(self, position: Position, path: Place, message: str) -> None:
+    def error(self, position: Position, path: Location, message: str) -> None:
         self.problems.append(Problem(message=message, where=dotted(path), position=position))
 
-    def _warn(self, position: Position, path: Place, message: str, *, harmless: bool = False) -> None:
+    def _warn(self, position: Position, path: Location, message: str, *, harmless: bool = False) -> None:
         self.problems.append(
             Problem(message=message, where=dotted(path), position=position, fatal=False, harmless=harmless)
         )
@@ -193,7 +194,7 @@ def _is_empty_text(node: Node) -> bool:
     return isinstance(node, Scalar) and node.value == ""
 
 
-def _names(path: Place) -> KeyPath:
+def _names(path: Location) -> KeyPath:
     return tuple(part for part in path if isinstance(part, str))
 
 
@@ -208,7 +209,7 @@ class Parsed:
 
     layer: Layer = field(default_factory=dict)
     problems: Problems = field(default_factory=Problems)
-    positions: dict[Place, Position] = field(default_factory=dict)
+    positions: dict[Location, Position] = field(default_factory=dict)
 
 
 def parse_text(text: str | bytes, file: str) -> Parsed:
