@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from device_plugin.metrics import REGISTERED
-from device_plugin.plugin_api.phases import Pace
+from device_plugin.plugin_api.phases import Patience
 from fakes.running_plugin import RunningPlugin, run_plugin
 from gpu_core.runtime.pause import Pause
 from gpu_demo.kubelet import Behaviour, Event, Kubelet, Listed, Registers, Started
@@ -87,8 +87,8 @@ def is_served(kubelet: Kubelet, plugin: RunningPlugin) -> None:
 def test_the_plugin_outlives_every_kubelet(kubelet: Kubelet) -> None:
     chance = random.Random(4)
     # With as much patience as ever for a kubelet that accepts: registered again, it begins with an empty list.
-    pace = Pace(look=0.2, lost=Pause(first=0.1, longest=0.1), settle=0.05, closed=SOON, refused=SOON)
-    with run_plugin(kubelet, "a100x4-pcie", pace=pace) as plugin:
+    patience = Patience(look=0.2, lost=Pause(first=0.1, longest=0.1), settle=0.05, closed=SOON, refused=SOON)
+    with run_plugin(kubelet, "a100x4-pcie", patience=patience) as plugin:
         is_served(kubelet, plugin)
         threads, open_files = threading.active_count(), descriptors()
         for _ in range(RESTARTS):

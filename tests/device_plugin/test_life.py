@@ -12,7 +12,7 @@ import pytest
 
 from device_plugin.metrics import REGISTERED, REGISTRATION_FAILURES, REGISTRATIONS
 from device_plugin.plugin_api.messages import ONLOOKER
-from device_plugin.plugin_api.phases import Pace
+from device_plugin.plugin_api.phases import Patience
 from device_plugin.status.running import over_sockets
 from fakes.plugin_answers import golden, options, status
 from fakes.running_plugin import run_plugin
@@ -145,7 +145,7 @@ def test_a_kubelet_in_trouble_is_tried_again(kubelet: Kubelet, behaviour: Behavi
     # What takes ten seconds in the field is to be seen at once here.
     soon = Pause(first=0.05, longest=0.05)
     kubelet.behaviour = behaviour
-    with run_plugin(kubelet, "t4x1", pace=Pace(stream=soon, refused=soon)) as plugin:
+    with run_plugin(kubelet, "t4x1", patience=Patience(stream=soon, refused=soon)) as plugin:
         kubelet.log.wait_for(Refused if behaviour.registers is Registers.REFUSED else Registered, times=3)
         kubelet.behaviour = Behaviour()
         kubelet.log.wait_for(Listed)
@@ -158,11 +158,11 @@ NEVER = Pause(first=3600.0, longest=3600.0)
 
 def test_a_kubelet_that_takes_no_list_is_never_said_to_follow_and_a_new_one_is_told_at_once(kubelet: Kubelet) -> None:
     kubelet.behaviour = Behaviour(takes_lists=False)
-    with run_plugin(kubelet, "t4x1", pace=Pace(lost=Pause(first=0.05, longest=0.05))) as plugin:
+    with run_plugin(kubelet, "t4x1", patience=Patience(lost=Pause(first=0.05, longest=0.05))) as plugin:
         kubelet.log.wait_for(StreamEnded, times=3)
         assert (plugin.number(REGISTERED), plugin.log.count("The kubelet follows")) == (0, 0)
         assert plugin.log.count("takes the registration and does not follow the list: it ended the stream") == 1
-    with run_plugin(kubelet, "t4x1", pace=Pace(lost=NEVER)) as plugin:
+    with run_plugin(kubelet, "t4x1", patience=Patience(lost=NEVER)) as plugin:
         plugin.log.wait_for("takes the registration and does not follow")
         kubelet.behaviour = Behaviour()
         kubelet.restart()
@@ -178,7 +178,7 @@ def test_a_kubelet_that_takes_no_list_is_never_said_to_follow_and_a_new_one_is_t
 )
 def test_a_refusal_that_waiting_cannot_change_says_what_to_change(kubelet: Kubelet, refusal: str, says: str) -> None:
     kubelet.behaviour = Behaviour(registers=Registers.REFUSED, refusal=refusal)
-    with run_plugin(kubelet, "t4x1", pace=Pace(unfit=NEVER)) as plugin:
+    with run_plugin(kubelet, "t4x1", patience=Patience(unfit=NEVER)) as plugin:
         plugin.log.wait_for(says)
         assert plugin.log.count("is tried again every few minutes only") == 1
         kubelet.behaviour = Behaviour()
@@ -195,7 +195,7 @@ def test_somebody_who_looks_at_the_list_is_not_taken_for_the_kubelet(kubelet: Ku
         with grpc.insecure_channel(f"unix:{kubelet.directory}/nvidia-gpu.sock") as channel:
             lists = rpc.DevicePluginStub(channel).ListAndWatch(pb.Empty(), metadata=(ONLOOKER,))
             assert len(next(lists).devices) == 1
-            time.sleep(2 * Pace().settle)
+            time.sleep(2 * Patience().settle)
             assert (plugin.number(REGISTERED), plugin.log.count("The kubelet follows")) == (0, 0)
             lists.cancel()
 

@@ -9,7 +9,7 @@ import pytest
 from core.mps.sharing import plan_of
 from gpu_core.mps import STARTING, DaemonPlan, digest
 from gpu_core.mps.marks import written
-from gpu_core.mps.readiness import Seen, obstacle, unusable
+from gpu_core.mps.readiness import DaemonSeen, obstacle, unusable
 
 PLAN = plan_of("GPU-0", "GPU-1")
 DIGEST = digest([PLAN])
@@ -65,7 +65,7 @@ MARKS = {
 def test_what_cannot_be_used(
     pipe: bool, mark: str | None, ready: str, unanswered: str | None, expected: Mapping[str, str]
 ) -> None:
-    seen = Seen(unanswered=unanswered, mark=mark, pipe=pipe, ready=ready)
+    seen = DaemonSeen(unanswered=unanswered, mark=mark, pipe=pipe, ready=ready)
     assert unusable(PLAN, DIGEST, seen) == (expected if unanswered is None else both(DEAD))
 
 
@@ -77,21 +77,21 @@ def test_what_cannot_be_used(
     ],
 )
 def test_a_mark_is_judged_gpu_by_gpu(plan: DaemonPlan, expected: Mapping[str, str]) -> None:
-    assert unusable(PLAN, DIGEST, Seen(unanswered=None, mark=written(plan), pipe=True, ready="")) == expected
+    assert unusable(PLAN, DIGEST, DaemonSeen(unanswered=None, mark=written(plan), pipe=True, ready="")) == expected
 
 
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        (Seen(unanswered=None, mark="", pipe=True, ready=""), True),
-        (Seen(unanswered=None, mark=None, pipe=False, ready=""), True),
-        (Seen(unanswered=None, mark=None, pipe=True, ready=""), False),
-        (Seen(unanswered=DEAD, mark="", pipe=True, ready=""), False),
-        (Seen(unanswered=None, mark="", pipe=True, ready=DIGEST), False),
-        (Seen(unanswered=None, mark=MARK, pipe=True, ready=""), False),
+        (DaemonSeen(unanswered=None, mark="", pipe=True, ready=""), True),
+        (DaemonSeen(unanswered=None, mark=None, pipe=False, ready=""), True),
+        (DaemonSeen(unanswered=None, mark=None, pipe=True, ready=""), False),
+        (DaemonSeen(unanswered=DEAD, mark="", pipe=True, ready=""), False),
+        (DaemonSeen(unanswered=None, mark="", pipe=True, ready=DIGEST), False),
+        (DaemonSeen(unanswered=None, mark=MARK, pipe=True, ready=""), False),
     ],
 )
-def test_a_daemon_that_answers_without_saying_anything_is_the_originals(seen: Seen, expected: bool) -> None:
+def test_a_daemon_that_answers_without_saying_anything_is_the_originals(seen: DaemonSeen, expected: bool) -> None:
     assert seen.unmarked is expected
 
 

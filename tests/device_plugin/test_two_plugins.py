@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from device_plugin.metrics import REGISTERED
-from device_plugin.plugin_api.phases import Pace
+from device_plugin.plugin_api.phases import Patience
 from fakes.plugin_process import process
 from fakes.plugin_server import PluginServer, device
 from fakes.running_plugin import RunningPlugin, run_plugin
@@ -90,7 +90,7 @@ def test_the_older_one_ends_without_a_trace_in_what_the_newer_one_serves(kubelet
 
 def test_a_kubelet_that_restarts_under_two_plugins_is_served_by_the_newer_one(kubelet: Kubelet) -> None:
     # However slow this machine is, the newer one has placed its socket by then.
-    with run_plugin(kubelet, "t4x1", pace=Pace(look=0.1, precedence=PATIENCE)) as older:
+    with run_plugin(kubelet, "t4x1", patience=Patience(look=0.1, precedence=PATIENCE)) as older:
         wait_ready(older, ready=True)
         with process(kubelet, NODE) as newer:
             kubelet.log.wait_for(Listed, times=2)
@@ -103,7 +103,7 @@ def test_a_kubelet_that_restarts_under_two_plugins_is_served_by_the_newer_one(ku
 
 
 def test_a_plugin_that_was_killed_leaves_a_dead_socket_which_the_older_one_replaces(kubelet: Kubelet) -> None:
-    with run_plugin(kubelet, "t4x1", pace=Pace(look=0.1)) as older:
+    with run_plugin(kubelet, "t4x1", patience=Patience(look=0.1)) as older:
         wait_ready(older, ready=True)
         with process(kubelet, NODE) as newer:
             kubelet.log.wait_for(Listed, times=2)
@@ -117,7 +117,7 @@ def test_a_plugin_that_was_killed_leaves_a_dead_socket_which_the_older_one_repla
 @pytest.mark.parametrize("listens", [True, False], ids=["that listens", "that nobody listens on"])
 def test_another_socket_at_the_path_is_left_alone_only_while_somebody_listens(kubelet: Kubelet, listens: bool) -> None:
     path = kubelet.directory / SOCKET
-    with run_plugin(kubelet, "t4x1", pace=Pace(look=0.1)) as plugin:
+    with run_plugin(kubelet, "t4x1", patience=Patience(look=0.1)) as plugin:
         wait_ready(plugin, ready=True)
         with stranger(path, listens=listens):
             theirs = socket_at(path)

@@ -15,7 +15,7 @@ from typing import Any
 
 from device_plugin.app import App
 from device_plugin.node import Directories
-from device_plugin.plugin_api.phases import Pace
+from device_plugin.plugin_api.phases import Patience
 from device_plugin.serve import kubelet_sockets, running
 from fakes.patience import PATIENCE
 from gpu_core.config.load import load
@@ -146,13 +146,13 @@ def run_plugin(
     config: str | None = None,
     environ: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
-    pace: Pace | None = None,
+    patience: Patience | None = None,
     observers: Sequence[Observer] = (),
 ) -> Iterator[RunningPlugin]:
     """Run the plugin until the block ends.
 
     `kubelet` is one to register with, or a directory to serve in without registering. `node` may be the name of a
-    recorded topology. `before` are things that have happened before the start, `pace` is the patience with the kubelet,
+    recorded topology. `before` are things that have happened before the start, `patience` is that with the kubelet,
     `observers` hear of every change of health.
     Raises what the start raises.
     """
@@ -171,7 +171,7 @@ def run_plugin(
         node = topology(node)
     source = simulated_source(node, happenings) if isinstance(node, SimulatedNode) else node
     directories = Directories(
-        kubelet=replace(kubelet_sockets(loaded.settings), pace=pace or Pace()),
+        kubelet=replace(kubelet_sockets(loaded.settings), patience=patience or Patience()),
         cdi=beside / "cdi",
         mps=MpsRoot(str(beside / "mps")),
     )

@@ -10,7 +10,7 @@ from gpu_core.mps.marks import read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class DaemonSeen:
     """What is known of one control daemon at a moment.
 
     `unanswered` is what is wrong with its answer to the health question, None where it answers as it should. `mark` is
@@ -37,7 +37,7 @@ class Seen:
         return self.pipe if self.mark is None else bool(self.mark) and read(self.mark) is None
 
 
-def unusable(plan: DaemonPlan, digest: str, seen: Seen) -> Mapping[str, str]:
+def unusable(plan: DaemonPlan, digest: str, seen: DaemonSeen) -> Mapping[str, str]:
     """Return the GPUs of a plan that cannot be used now, each with what keeps it.
 
     `digest` is that of all plans of the node. What a daemon's own mark says goes before the readiness file, so that

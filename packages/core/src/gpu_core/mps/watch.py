@@ -10,7 +10,7 @@ from pathlib import Path
 from gpu_core.errors import ProcessError
 from gpu_core.mps import CONTROL, HEALTH_QUESTION, DaemonPlan, MpsRoot, digest, unanswered
 from gpu_core.mps.marks import MOST
-from gpu_core.mps.readiness import Seen, obstacle, unusable
+from gpu_core.mps.readiness import DaemonSeen, obstacle, unusable
 from gpu_core.runtime.file_watch import DirectoriesWatch
 from gpu_core.runtime.files import read_regular
 from gpu_core.runtime.logs import get_logger
@@ -138,13 +138,13 @@ class MpsWatch:
         found = {uuid: reason for reasons in self._served.values() for uuid, reason in reasons.items()}
         self._tell({uuid: f"its MPS control daemon cannot be used: {reason}" for uuid, reason in found.items()})
 
-    def _look(self, plan: DaemonPlan) -> Seen:
+    def _look(self, plan: DaemonPlan) -> DaemonSeen:
         # In this order: what was read before the question might be of a daemon before the one that answers, and a
         # daemon makes its directory before its mark.
         reason = self._ask(plan)
         mark = _text(Path(self._root.started(plan.resource)))
         pipe = Path(self._root.pipe(plan.resource)).is_dir()
-        return Seen(unanswered=reason, mark=mark, pipe=pipe, ready=_text(Path(self._root.ready)) or "")
+        return DaemonSeen(unanswered=reason, mark=mark, pipe=pipe, ready=_text(Path(self._root.ready)) or "")
 
     def _ask(self, plan: DaemonPlan) -> str | None:
         try:

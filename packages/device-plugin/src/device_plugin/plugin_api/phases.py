@@ -22,7 +22,7 @@ _UNFIT = Pause(first=15.0, longest=600.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class Patience:
     """How patient we are with a kubelet, in seconds.
 
     `look` is the time between two looks when nothing is known to have happened, in case an event was missed. `stream`
@@ -88,7 +88,7 @@ class OpenStream:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class KubeletSeen:
     """What is there now: the kubelet's socket, how many streams were ever opened, and those that are open, in order.
 
     `now` is in seconds of a clock that never goes back.
@@ -101,16 +101,16 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Registration:
+class Progress:
     """Where we stand with one kubelet, told by its socket.
 
-    `pace` is how patient we are. `tries` counts the attempts in a row that ended the same way, `futile` the
+    `patience` is what we have with it. `tries` counts the attempts in a row that ended the same way, `futile` the
     registrations in a row after which the kubelet did not follow for long. `due` is when the next one may be made.
     Streams with numbers up to `opened` are none that the last one brought about; `stream` is the one that it did, 0
     before there is one, and `since` when that was first followed. `settles` is when an open stream will count.
     """
 
-    pace: Pace = field(default_factory=Pace)
+    patience: Patience = field(default_factory=Patience)
     phase: Phase = Phase.ABSENT
     kubelet: SocketFile | None = None
     tries: int = 0
@@ -122,22 +122,24 @@ class Registration:
     settles: float = math.inf
     reason: str = ""
 
-    def after_look(self, seen: Seen) -> Registration:
+    def after_look(self, seen: KubeletSeen) -> Progress:
         """Return where we stand after a look at the socket and the streams."""
         if seen.kubelet is None:
-            return Registration(pace=self.pace)
+            return Progress(patience=self.patience)
         if seen.kubelet != self.kubelet:
             # Of what a former kubelet did with us nothing is left.
-            return Registration(pace=self.pace, phase=Phase.MET, kubelet=seen.kubelet, due=seen.now, opened=seen.opened)
+            return Progress(
+                patience=self.patience, phase=Phase.MET, kubelet=seen.kubelet, due=seen.now, opened=seen.opened
+            )
         match self.phase:
             case Phase.ACCEPTED:
                 return self._after_streams(seen)
             case Phase.FOLLOWED if all(stream.number != self.stream for stream in seen.streams):
-                steady = seen.now - self.since >= self.pace.steady
+                steady = seen.now - self.since >= self.patience.steady
                 return self._without_stream(Phase.LOST, seen.now, "", futile=1 if steady else self.futile)
         return self
 
-    def _after_streams(self, seen: Seen) -> Registration:
+    def _after_streams(self, seen: KubeletSeen) -> Progress:
         # A kubelet opens one stream for each registration, so of several it is the first one.
         stream = next((stream for stream in seen.streams if stream.number > self.opened), None)
         if stream is None:
@@ -146,14 +148,14 @@ class Registration:
             return self
         if stream.taken is None and seen.now >= self.due:
             return self._without_stream(Phase.SPURNED, seen.now, _NOT_TAKEN, futile=self.futile)
-        settles = math.inf if stream.taken is None else stream.taken + self.pace.settle
+        settles = math.inf if stream.taken is None else stream.taken + self.patience.settle
         if seen.now >= settles:
             return replace(self, phase=Phase.FOLLOWED, stream=stream.number, since=seen.now, settles=math.inf)
         return replace(self, stream=stream.number, settles=settles)
 
-    def _without_stream(self, phase: Phase, now: float, reason: str, *, futile: int) -> Registration:
+    def _without_stream(self, phase: Phase, now: float, reason: str, *, futile: int) -> Progress:
         # The kubelet needs a moment to notice too; the stream's end would otherwise count against the next one.
-        due = now + self.pace.lost.after(futile - 1)
+        due = now + self.patience.lost.after(futile - 1)
         return replace(self, phase=phase, futile=futile, due=due, reason=reason, stream=0, settles=math.inf)
 
     def is_due(self, now: float) -> bool:
@@ -165,28 +167,31 @@ class Registration:
     def wait(self, now: float) -> float:
         """Return after how many seconds to look again at the latest."""
         if self.phase in (Phase.ABSENT, Phase.FOLLOWED):
-            return self.pace.look
+            return self.patience.look
         until = self.due if math.isinf(self.settles) else self.settles
-        return max(0.0, min(self.pace.look, until - now))
+        return max(0.0, min(self.patience.look, until - now))
 
-    def after_acceptance(self, seen: Seen, now: float) -> Registration:
+    def after_acceptance(self, seen: KubeletSeen, now: float) -> Progress:
         """Return where we stand after the kubelet accepted; `seen` is what was there before."""
-        patience = self.pace.stream.after(self.futile)
         return replace(
             self,
             phase=Phase.ACCEPTED,
             tries=0,
             futile=self.futile + 1,
-            due=now + patience,
+            due=now + self.patience.stream.after(self.futile),
             opened=seen.opened,
             stream=0,
             settles=math.inf,
             reason="",
         )
 
-    def after_failure(self, phase: Phase, reason: str, now: float) -> Registration:
+    def after_failure(self, phase: Phase, reason: str, now: float) -> Progress:
         """Return where we stand after an attempt that ended in `CLOSED`, `REFUSED` or `UNFIT`."""
         tries = self.tries if phase is self.phase else 0
-        pauses = {Phase.CLOSED: self.pace.closed, Phase.REFUSED: self.pace.refused, Phase.UNFIT: self.pace.unfit}
+        pauses = {
+            Phase.CLOSED: self.patience.closed,
+            Phase.REFUSED: self.patience.refused,
+            Phase.UNFIT: self.patience.unfit,
+        }
         due = now + pauses[phase].after(tries)
         return replace(self, phase=phase, tries=tries + 1, due=due, reason=reason, stream=0, settles=math.inf)

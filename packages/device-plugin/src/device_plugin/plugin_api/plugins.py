@@ -12,8 +12,8 @@ from pathlib import Path
 
 from device_plugin.metrics import DEVICES, REGISTERED
 from device_plugin.plugin_api.messages import Listing, listing, units
-from device_plugin.plugin_api.phases import Pace
-from device_plugin.plugin_api.registrar import Address, Ready, Registrar
+from device_plugin.plugin_api.phases import Patience
+from device_plugin.plugin_api.registrar import Ready, Registrar, ResourceSocket
 from device_plugin.plugin_api.servicer import DevicePlugin, Serving
 from device_plugin.plugin_api.streams import Streams
 from gpu_core.health.book import HealthBook
@@ -37,12 +37,12 @@ class KubeletSockets:
 
     directory: Path
     kubelet: Path | None
-    pace: Pace = field(default_factory=Pace)
+    patience: Patience = field(default_factory=Patience)
 
-    def address(self, resource: str) -> Address:
+    def of(self, resource: str) -> ResourceSocket:
         """Return where a resource is served."""
-        socket = self.directory / f"nvidia-{short_name(resource)}.sock"
-        return Address(resource=resource, socket=socket, kubelet=self.kubelet, pace=self.pace)
+        path = self.directory / f"nvidia-{short_name(resource)}.sock"
+        return ResourceSocket(resource=resource, path=path, kubelet=self.kubelet, patience=self.patience)
 
 
 class ResourcePlugin:
@@ -53,7 +53,7 @@ class ResourcePlugin:
 
     def __init__(
         self,
-        address: Address,
+        socket: ResourceSocket,
         serving: Serving,
         health: Callable[[], HealthBook],
         *,
@@ -69,7 +69,7 @@ class ResourcePlugin:
         servicer = DevicePlugin(
             lambda: self._serving, self._lists, self._streams, counters=counters, new_id=lambda: str(uuid.uuid4())
         )
-        self._registrar = Registrar(address, servicer, self._streams, ready=ready, counters=counters)
+        self._registrar = Registrar(socket, servicer, self._streams, ready=ready, counters=counters)
 
     def start(self) -> None:
         """Begin to serve and to register."""
@@ -198,7 +198,7 @@ class Plugins:
     def _new(self, serving: Serving) -> ResourcePlugin:
         name = serving.resource.name
         ready: Ready = lambda: self._ready(name)  # noqa: E731  The type says what it is.
-        return ResourcePlugin(self._sockets.address(name), serving, self._health, ready=ready, counters=self._counters)
+        return ResourcePlugin(self._sockets.of(name), serving, self._health, ready=ready, counters=self._counters)
 
     def standing(self) -> tuple[tuple[Resource, Check], ...]:
         """Return every resource, and whether the kubelet follows its list."""

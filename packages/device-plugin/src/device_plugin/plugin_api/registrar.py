@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from device_plugin.metrics import REGISTERED_AT, REGISTRATION_FAILURES, REGISTRATIONS
-from device_plugin.plugin_api.phases import Pace, Phase, Registration, Seen
+from device_plugin.plugin_api.phases import KubeletSeen, Patience, Phase, Progress
 from device_plugin.plugin_api.registration import KubeletClient
 from device_plugin.plugin_api.servicer import answer_as_plugin, plugin_listener
 from device_plugin.plugin_api.streams import Streams
@@ -31,13 +31,13 @@ Ready = Callable[[], str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class ResourceSocket:
     """Where a resource is served, and where and how patiently it is registered; `kubelet` None does not register."""
 
     resource: str
-    socket: Path
+    path: Path
     kubelet: Path | None
-    pace: Pace
+    patience: Patience
 
 
 class Registrar:
@@ -45,7 +45,7 @@ class Registrar:
 
     def __init__(
         self,
-        address: Address,
+        socket: ResourceSocket,
         servicer: rpc.DevicePluginServicer,
         streams: Streams,
         *,
@@ -53,16 +53,16 @@ class Registrar:
         counters: Counters,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._address = address
+        self._socket = socket
         self._servicer = servicer
         self._streams = streams
         self._ready = ready
         self._counters = counters
         self._clock = clock
-        self._log = get_logger(resource=address.resource)
-        self._client = KubeletClient(address.kubelet) if address.kubelet else None
+        self._log = get_logger(resource=socket.resource)
+        self._client = KubeletClient(socket.kubelet) if socket.kubelet else None
         self._listener: Listener | None = None
-        self._registration = Registration(pace=address.pace)
+        self._progress = Progress(patience=socket.patience)
         # Whether the path was ours when we looked last, and since when a path that had been taken from us is free.
         self._placed = False
         self._displaced = False
@@ -72,7 +72,7 @@ class Registrar:
         self._obstructed = Retry(pause=_OBSTRUCTED)
         self._stopping = False
         self._changed = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"{address.socket.stem} registrar", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"{socket.path.stem} registrar", daemon=True)
 
     def start(self) -> None:
         """Begin."""
@@ -86,8 +86,8 @@ class Registrar:
         """
         if self._client is None:
             return None
-        registration = self._registration
-        followed = registration.phase is Phase.FOLLOWED and self._streams.is_open(registration.stream)
+        progress = self._progress
+        followed = progress.phase is Phase.FOLLOWED and self._streams.is_open(progress.stream)
         return followed and self._placed
 
     @property
@@ -95,11 +95,11 @@ class Registrar:
         """Whether the kubelet follows the list, with what was said last; any thread may ask."""
         registered, said = self.registered, self._said
         if registered is None:
-            return Check(name=self._address.resource, ok=self._placed, reason=said or _NOT_YET)
+            return Check(name=self._socket.resource, ok=self._placed, reason=said or _NOT_YET)
         if not registered and said == _SENTENCES[Phase.FOLLOWED]:
             # It has just ended the stream, and we have not looked again.
             said = _SENTENCES[Phase.LOST]
-        return Check(name=self._address.resource, ok=registered, reason=said or _NOT_YET)
+        return Check(name=self._socket.resource, ok=registered, reason=said or _NOT_YET)
 
     @property
     def running(self) -> bool:
@@ -141,20 +141,20 @@ class Registrar:
         self._placed = obstacle is None
         if obstacle is not None:
             self._tell(obstacle, warns=True)
-            return self._patience()
+            return self._see_again()
         self._obstructed.succeeded()
         if self._client is None:
-            self._tell(f"Serving on {self._address.socket} without registering, as no kubelet socket is configured")
-            return self._address.pace.look
+            self._tell(f"Serving on {self._socket.path} without registering, as no kubelet socket is configured")
+            return self._socket.patience.look
         return self._register(self._client)
 
-    def _patience(self) -> float:
+    def _see_again(self) -> float:
         """Return in how many seconds to see again whether we can serve."""
         if self._free_since is not None:
-            return max(0.0, self._free_since + self._address.pace.precedence - self._clock())
+            return max(0.0, self._free_since + self._socket.patience.precedence - self._clock())
         if self._displaced:
             # The other's death leaves its socket as it was, and so is seen by looking only.
-            return self._address.pace.look
+            return self._socket.patience.look
         return self._obstructed.failed()
 
     def _serve(self) -> str | None:
@@ -174,19 +174,19 @@ class Registrar:
         obstacle = self._ready()
         if obstacle is not None:
             return obstacle
-        listener = plugin_listener(self._address.socket, self._servicer)
+        listener = plugin_listener(self._socket.path, self._servicer)
         try:
             listener.open()
         except KubeletError as error:
             return str(error)
         self._listener = listener
         # Whoever knew the socket before has to hear of the new one.
-        self._registration = Registration(pace=self._address.pace)
+        self._progress = Progress(patience=self._socket.patience)
         return None
 
     def _obstacle(self, occupant: Occupant) -> str | None:
         """Return why we may not place our socket anew: the newer of two serves, and the older one waits."""
-        path = self._address.socket
+        path = self._socket.path
         other = server_at(path, _CONNECT_TIMEOUT) if occupant is Occupant.OTHER else None
         if other is not None:
             self._displaced, self._free_since = True, None
@@ -197,53 +197,55 @@ class Registrar:
         now = self._clock()
         if self._free_since is None:
             self._free_since = now
-        if now - self._free_since >= self._address.pace.precedence:
+        if now - self._free_since >= self._socket.patience.precedence:
             return None
         return f"Whoever served {path} has gone; serving there again soon"
 
     def _register(self, client: KubeletClient) -> float:
         before = self._look(client)
-        registration = self._registration
-        if not registration.is_due(before.now):
-            return registration.wait(before.now)
+        progress = self._progress
+        if not progress.is_due(before.now):
+            return progress.wait(before.now)
         if not accepts(client.socket, _CONNECT_TIMEOUT):
             reason = "nobody accepts connections on it"
-            self._move(registration.after_failure(Phase.CLOSED, reason, self._clock()))
-            return self._registration.wait(self._clock())
-        if not registration.futile:
+            self._move(progress.after_failure(Phase.CLOSED, reason, self._clock()))
+            return self._progress.wait(self._clock())
+        if not progress.futile:
             # Whoever follows the list belongs to the kubelet before this one, which will never read it again.
             self._streams.end_all()
-        failure = client.register(endpoint=self._address.socket.name, resource=self._address.resource)
+        failure = client.register(endpoint=self._socket.path.name, resource=self._socket.resource)
         if self._stopping:
             return 0.0
         if failure is not None:
-            self._counters.add(REGISTRATION_FAILURES, resource=self._address.resource)
+            self._counters.add(REGISTRATION_FAILURES, resource=self._socket.resource)
             phase = Phase.UNFIT if failure.lasting else Phase.REFUSED
-            self._move(self._registration.after_failure(phase, failure.reason, self._clock()))
-            return self._registration.wait(self._clock())
-        self._counters.add(REGISTRATIONS, resource=self._address.resource)
-        self._counters.set(REGISTERED_AT, time.time(), resource=self._address.resource)
-        self._move(self._registration.after_acceptance(before, self._clock()))
+            self._move(self._progress.after_failure(phase, failure.reason, self._clock()))
+            return self._progress.wait(self._clock())
+        self._counters.add(REGISTRATIONS, resource=self._socket.resource)
+        self._counters.set(REGISTERED_AT, time.time(), resource=self._socket.resource)
+        self._move(self._progress.after_acceptance(before, self._clock()))
         # The stream may be open already.
         return 0.0
 
-    def _look(self, client: KubeletClient) -> Seen:
+    def _look(self, client: KubeletClient) -> KubeletSeen:
         # In this order: a stream that ends in between is one that was open.
         opened = self._streams.opened
-        seen = Seen(now=self._clock(), kubelet=socket_at(client.socket), opened=opened, streams=self._streams.open)
-        pending = self._registration.stream
-        self._move(self._registration.after_look(seen))
-        if self._registration.phase is Phase.SPURNED and pending:
+        seen = KubeletSeen(
+            now=self._clock(), kubelet=socket_at(client.socket), opened=opened, streams=self._streams.open
+        )
+        pending = self._progress.stream
+        self._move(self._progress.after_look(seen))
+        if self._progress.phase is Phase.SPURNED and pending:
             # A kubelet that does not read keeps it open for ever, and will be given another.
             self._streams.cut(pending)
         return seen
 
-    def _move(self, registration: Registration) -> None:
-        self._registration = registration
-        sentence = _SENTENCES[registration.phase].format(socket=self._address.kubelet, reason=registration.reason)
+    def _move(self, progress: Progress) -> None:
+        self._progress = progress
+        sentence = _SENTENCES[progress.phase].format(socket=self._socket.kubelet, reason=progress.reason)
         # Of a registration that is repeated it is known already what came of it.
-        quiet = registration.phase is Phase.ACCEPTED and registration.futile > 1
-        self._tell(sentence, warns=registration.phase in _WARNINGS, quiet=quiet)
+        quiet = progress.phase is Phase.ACCEPTED and progress.futile > 1
+        self._tell(sentence, warns=progress.phase in _WARNINGS, quiet=quiet)
 
     def _tell(self, sentence: str, *, warns: bool = False, quiet: bool = False) -> None:
         """Say where we stand to whoever asks, and log it once, however long it lasts."""
