@@ -174,7 +174,7 @@ def test_a_config_that_is_refused_once_it_was_logged_changes_nothing(bench: Benc
     assert (len(tools.starts), bench.ready, app.loaded.config.sharing.entries[0][1].replicas) == (1, digest([PLAN]), 4)
     (error,) = bench.logged(level="error")
     assert error["event"] == "The new configuration is not used; the one before stays"
-    assert WRONG_WORD in error["error"]
+    assert WRONG_WORD in error["reason"]
     assert loads(bench) == {"applied": 1.0, "refused": 1.0}
 
 

@@ -47,7 +47,7 @@ def test_flags_win_over_variables_and_variables_over_the_file(tmp_path: Path) ->
     )
     assert loaded.given("--config-file")
     assert not loaded.given("--kubelet-socket")
-    assert str(loaded.origins["flags.gdsEnabled"]) == f"file {file}:1:46"
+    assert str(loaded.origin("flags.gdsEnabled")) == f"file {file}:1:46"
 
 
 def test_an_empty_dev_root_is_the_driver_root(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,6 @@ from fakes.http_client import get, get_json, scrape
 from fakes.waiting import wait_for
 from gpu_core.errors import UsageError
 from gpu_core.runtime.build import build, version
-from gpu_core.runtime.config_in_use import config_name, count_config
 from gpu_core.runtime.counters import Counters, Metric
 from gpu_core.runtime.logs import configure
 from gpu_core.runtime.outlet import nobody_waits_for
@@ -193,17 +191,6 @@ def test_a_port_alone_listens_on_every_address() -> None:
 def test_without_an_address_there_is_no_server() -> None:
     with answering("", Program().endpoints) as port:
         assert port is None
-
-
-def test_a_config_is_known_by_the_file_behind_its_links(tmp_path: Path) -> None:
-    (tmp_path / "mig-mixed").write_text("version: v1\n")
-    (tmp_path / "config.yaml").symlink_to("mig-mixed")
-    counters = Counters()
-    count_config(counters, str(tmp_path / "config.yaml"), "abc")
-    count_config(counters, str(tmp_path / "mig-mixed"), "def")
-    labels = [sample.labels for sample in counters.snapshot()]
-    assert labels == [(("name", "mig-mixed"), ("digest", "def"))]
-    assert [config_name(""), config_name(str(tmp_path / "config.yaml"))] == ["", "mig-mixed"]
 
 
 def test_a_build_names_what_the_program_runs_on() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from device_plugin.metrics import CONFIG_LOADS, CONFIG_REFUSED, SCAN_FAILURES, SCANS
 from device_plugin.node import Directories, Node
 from device_plugin.plan import check_any_usable, health_rules
-from device_plugin.status.standing import ConfigInUse, Standing
+from device_plugin.status.standing import Standing
 from gpu_core.config.load import Loaded
 from gpu_core.config.programs.device_plugin import PluginSettings
 from gpu_core.devices.filter import report
@@ -19,7 +19,7 @@ from gpu_core.hardware.node_health import Observer
 from gpu_core.hardware.source import NodeSource
 from gpu_core.health.book import HealthRules
 from gpu_core.resources.mig import mig_patterns
-from gpu_core.runtime.config_in_use import config_name, count_config
+from gpu_core.runtime.config_in_use import ConfigInUse
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.once import Once
@@ -48,19 +48,17 @@ class App:
         config_problem: Callable[[], str] = lambda: "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._loaded = loaded
-        self._config_problem = config_problem
+        self._config = ConfigInUse(
+            loaded, counters=counters, loads=CONFIG_LOADS, refusing=CONFIG_REFUSED, problem=config_problem
+        )
         self._counters = counters
         self._clock = clock
         self._log = get_logger()
-        self._about_config = Once(self._log.warning)
         # What a look at the node shows holds until a look shows it no more.
         self._about_node = Once(self._log.warning)
         self._lost = Retry(pause=_UNREAD)
         self._failure = ""
-        self._refused = ""
         self._due = clock()
-        self._name_config()
         self._incomplete = Retry(pause=_UNREAD)
         self._rules, self._health_warnings = _rules(loaded)
         self.node = Node(
@@ -77,10 +75,11 @@ class App:
     def start(self) -> None:
         """Read and serve for the first time. Raises SuiteError when that fails and the config says to end then."""
         inventory, failure = self._read()
-        self._tell_config(self._loaded, inventory)
-        self._loaded.raise_refused()
-        self._about_config.all(self._loaded.warnings + self._health_warnings)
-        ends = self._loaded.config.flags.fail_on_init_error
+        loaded = self._config.loaded
+        self._config.tell(loaded, mig_patterns(inventory, loaded.config))
+        loaded.raise_refused()
+        self._config.warn(loaded.warnings + self._health_warnings)
+        ends = loaded.config.flags.fail_on_init_error
         if inventory is None:
             if failure is not None and ends:
                 raise failure
@@ -103,17 +102,9 @@ class App:
 
     def standing(self) -> Standing:
         """Return where the plugin stands; any thread may ask."""
-        loaded = self._loaded
-        config = ConfigInUse(
-            config=loaded.config,
-            name=self._config_name,
-            digest=loaded.config_text_digest,
-            refused=self._refused,
-            problem=self._config_problem(),
-        )
         node = self.node
         return Standing(
-            config=config,
+            config=self._config.state(),
             book=node.health,
             inventory=node.inventory,
             served=node.served(),
@@ -147,20 +138,20 @@ class App:
         self._counters.add(SCANS)
         self._about_node.next_pass()
         try:
-            return self.node.read((loaded or self._loaded).config), None
+            return self.node.read((loaded or self._config.loaded).config), None
         except HardwareError as error:
             return None, error
 
     def _serve(self, inventory: Inventory) -> None:
         self._count_unread(inventory)
-        self._served(inventory, *self.node.serve(inventory, self._loaded.config, self._rules))
+        self._served(inventory, *self.node.serve(inventory, self._config.loaded.config, self._rules))
 
     def _served(self, inventory: Inventory, served: bool, warnings: Iterable[str]) -> None:
         self._failure = ""
         if self._lost.failures:
             self._lost.succeeded()
             self._log.info("The driver answers")
-        filtered = report(inventory, self._loaded.config.devices)
+        filtered = report(inventory, self._config.loaded.config.devices)
         if filtered.note:
             self._about_node(filtered.note, say=self._log.info)
         if not served:
@@ -177,7 +168,7 @@ class App:
         self._due = self._clock() + self._lost.failed()
 
     def _schedule(self) -> None:
-        interval = self._loaded.config.flags.plugin.rescan_interval
+        interval = self._config.loaded.config.flags.plugin.rescan_interval
         never = interval.seconds <= 0 or interval.is_infinite
         wait = math.inf if never else interval.period
         if self._incomplete.failures:
@@ -186,23 +177,21 @@ class App:
         self._due = self._clock() + wait
 
     def _reload(self, reasons: tuple[str, ...]) -> None:
-        self._log.info("Reading the configuration again", reason=", ".join(reasons))
-        before = self._loaded
+        before = self._config.loaded
+        fresh = self._config.reload(reasons)
+        if fresh is None:
+            self._scan()
+            return
         try:
-            fresh = before.reload()
             fresh.raise_refused()
             if fresh.config == before.config:
                 # Nothing is done differently; but the file has another name, digest or warnings.
-                self._loaded = fresh
-                self._name_config()
-                self._about_config.all(fresh.warnings)
-                self._counters.add(CONFIG_LOADS, result="unchanged")
-                self._counters.set(CONFIG_REFUSED, 0.0)
-                self._refused = ""
+                self._config.accept(fresh, result="unchanged")
+                self._config.warn(fresh.warnings)
                 self._scan()
                 return
             inventory, failure = self._read(fresh)
-            self._tell_config(fresh, inventory)
+            self._config.tell(fresh, mig_patterns(inventory, fresh.config))
             rules, health_warnings = _rules(fresh)
             if inventory is None:
                 self.node.obey(fresh.config, rules)
@@ -210,32 +199,17 @@ class App:
                 self._count_unread(inventory)
                 outcome = self.node.serve(inventory, fresh.config, rules)
         except SuiteError as error:
-            self._counters.add(CONFIG_LOADS, result="refused")
-            self._counters.set(CONFIG_REFUSED, 1.0)
-            self._refused = str(error)
-            self._log.error("The new configuration is not used; the one before stays", reason=str(error))
+            self._config.refuse(error)
             # The driver may have been opened as the new one asked.
             self._scan()
             return
-        self._loaded, self._rules = fresh, rules
-        self._name_config()
+        self._rules = rules
+        self._config.accept(fresh)
         if inventory is None:
             self._lose(failure)
         else:
             self._served(inventory, *outcome)
-        self._about_config.all(fresh.warnings + health_warnings)
-        self._counters.add(CONFIG_LOADS, result="applied")
-        self._counters.set(CONFIG_REFUSED, 0.0)
-        self._refused = ""
-
-    def _name_config(self) -> None:
-        file = self._loaded.settings.config_file
-        self._config_name = config_name(file)
-        count_config(self._counters, file, self._loaded.config_text_digest)
-
-    def _tell_config(self, loaded: Loaded[PluginSettings], inventory: Inventory | None) -> None:
-        found = mig_patterns(inventory, loaded.config)
-        self._log.info("Running with config", config=loaded.effective(found))
+        self._config.warn(fresh.warnings + health_warnings)
 
     def _count_unread(self, inventory: Inventory) -> None:
         """Take note of what did not answer in full."""

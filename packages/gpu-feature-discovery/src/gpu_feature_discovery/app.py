@@ -15,7 +15,7 @@ from gpu_core.devices.driver_threads import StuckCall
 from gpu_core.errors import Ending, HardwareError, PublishError, SuiteError
 from gpu_core.hardware.source import NodeSource
 from gpu_core.labels import Labels
-from gpu_core.runtime.config_in_use import count_config
+from gpu_core.runtime.config_in_use import ConfigInUse
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.once import Once
@@ -65,8 +65,7 @@ class App:
         )
         self._leftovers = Leftovers(later=self._opener.later, clock=clock, warn=self._log.warning)
         self._found_driver = False
-        self.loaded = loaded
-        """The configuration in use."""
+        self._config = ConfigInUse(loaded, counters=counters, loads=CONFIG_LOADS)
         self.standing = Standing()
         """What is true now, for those who ask from other threads."""
         self._apply(loaded)
@@ -96,13 +95,18 @@ class App:
             self._guarded_pass()
         return min(self._schedule.wait(self._clock()), self._tend())
 
+    @property
+    def loaded(self) -> Loaded[GfdSettings]:
+        """The configuration in use."""
+        return self._config.loaded
+
     def stuck(self) -> tuple[StuckCall, ...]:
         """Return the calls into the driver that have not returned in time; any thread may ask."""
         return self._source.threads.stuck()
 
     def _apply(self, loaded: Loaded[GfdSettings]) -> None:
         """Take a configuration into use. Raises SuiteError, and changes nothing, when it cannot be used."""
-        self._log.info("Running with config", config=loaded.effective())
+        self._config.tell(loaded)
         loaded.raise_refused()
         where = destination(loaded)
         machine = machine_of(
@@ -116,8 +120,6 @@ class App:
         former = self._opener.former(where, loaded)
         for warning in loaded.warnings:
             self._log.warning(warning)
-        self.loaded = loaded
-        count_config(self._counters, loaded.settings.config_file, loaded.config_text_digest)
         self._machine: Machine = machine
         self._publisher = Publisher(
             output, backoff=Backoff(chance=random.random), clock=self._clock, warn=self._publish_failed
@@ -126,15 +128,16 @@ class App:
         self._schedule = Schedule(interval=loaded.config.flags.gfd.sleep_interval)
 
     def _reload(self, reasons: tuple[str, ...]) -> None:
-        self._log.info("Reading the configuration again", reason=", ".join(reasons))
-        try:
-            self._apply(self.loaded.reload())
-        except SuiteError as error:
-            self._counters.add(FAILURES, kind="config")
-            self._counters.add(CONFIG_LOADS, result="refused")
-            self._log.error("The new configuration is not used; the one before stays", error=str(error))
-            return
-        self._counters.add(CONFIG_LOADS, result="applied")
+        fresh = self._config.reload(reasons)
+        if fresh is not None:
+            try:
+                self._apply(fresh)
+            except SuiteError as error:
+                self._config.refuse(error)
+            else:
+                self._config.accept(fresh)
+                return
+        self._counters.add(FAILURES, kind="config")
 
     def _guarded_pass(self) -> None:
         """Make a pass; raise only what ends the program: no driver from the start, or a token that is refused."""

@@ -62,7 +62,7 @@ def endpoints(app: App, config: Checks, counters: Counters, pulse: Pulse) -> End
             app.standing,
             loaded.config,
             checks=ready(),
-            config_name=config_name(loaded.settings.config_file),
+            config_name=config_name(loaded.file),
             node=loaded.settings.node_name,
             version=version(),
             now=time.time(),

@@ -21,7 +21,7 @@ from gpu_core.hardware.source import NodeSource
 from gpu_core.mps import MpsRoot, plan_daemons, unlimited_gpus
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.mig import mig_patterns
-from gpu_core.runtime.config_in_use import config_changes_to, count_config
+from gpu_core.runtime.config_in_use import ConfigInUse, config_changes_to
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.once import Once
@@ -91,7 +91,7 @@ class App:
         self._fleet = Fleet(root, machine, write=write, counters=counters, clock=clock)
         self._interruption = machine.interruption
         self._reader = Reader(source)
-        self._loaded = loaded
+        self._config = ConfigInUse(loaded, counters=counters, loads=CONFIG_LOADS)
         # What is to be used as soon as the GPUs can be read.
         self._candidate: Loaded[MpsSettings] | None = loaded
         self._running = False
@@ -125,7 +125,7 @@ class App:
     @property
     def loaded(self) -> Loaded[MpsSettings]:
         """The configuration in use."""
-        return self._loaded
+        return self._config.loaded
 
     def checks(self) -> tuple[Check, ...]:
         """Return what it takes to be ready, which is what the readiness file stands for; any thread may ask.
@@ -146,19 +146,14 @@ class App:
         self._fleet.stop()
 
     def _reload(self, reasons: tuple[str, ...]) -> None:
-        self._log.info("Reading the configuration again", reason=", ".join(reasons))
-        try:
-            self._candidate = self._loaded.reload()
-        except SuiteError as error:
-            self._counters.add(CONFIG_LOADS, result="refused")
-            self._log.error("The new configuration is not used; the one before stays", error=str(error))
-            return
-        self._due = self._clock()
+        fresh = self._config.reload(reasons)
+        if fresh is not None:
+            self._candidate, self._due = fresh, self._clock()
 
     def _scan(self) -> None:
         """Read the GPUs, and run what they and the config ask for. Raises SuiteError for a first config of no use."""
         candidate = self._candidate
-        loaded = candidate or self._loaded
+        loaded = candidate or self._config.loaded
         inventory = self._read(loaded)
         if candidate is not None:
             self._tell_config(candidate, inventory)
@@ -174,9 +169,8 @@ class App:
             return
         self._running = True
         if candidate is not None:
-            self._loaded, self._candidate = candidate, None
-            self._count_config()
-            self._counters.add(CONFIG_LOADS, result="applied")
+            self._config.accept(candidate)
+            self._candidate = None
 
     def _read(self, loaded: Loaded[MpsSettings]) -> Inventory | None:
         """Read the GPUs that are managed, and see when to read them next; None when that fails."""
@@ -225,14 +219,11 @@ class App:
             self._once(message, topic=_GPUS, say=self._log.info)
         return True
 
-    def _count_config(self) -> None:
-        count_config(self._counters, self._loaded.settings.config_file, self._loaded.config_text_digest)
-
     def _tell_config(self, loaded: Loaded[MpsSettings], inventory: Inventory | None) -> None:
         if self._told_of is loaded:
             return
         self._told_of = loaded
-        self._log.info("Running with config", config=loaded.effective(mig_patterns(inventory, loaded.config)))
+        self._config.tell(loaded, mig_patterns(inventory, loaded.config))
         for warning in loaded.warnings:
             self._log.warning(warning)
 
@@ -240,8 +231,7 @@ class App:
         """Take note that the running config and daemons stay."""
         if self._candidate is not None:
             self._candidate = None
-            self._counters.add(CONFIG_LOADS, result="refused")
-            self._log.error("The new configuration is not used; the one before stays", error=str(error))
+            self._config.refuse(error)
         else:
             self._once(f"The MPS control daemons stay as they are: {error}", topic=_GPUS)
 

@@ -66,7 +66,7 @@ def endpoints(app: App, counters: Counters, pulse: Pulse, threads: DriverThreads
             node="",
             now=time.time(),
             checks=app.checks(),
-            config_name=config_name(loaded.settings.config_file),
+            config_name=config_name(loaded.file),
             config=config_text(loaded.config),
         )
 

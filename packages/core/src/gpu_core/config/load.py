@@ -52,9 +52,9 @@ class Loaded(Generic[S]):
     refused: tuple[Problem, ...] = ()
 
     @property
-    def origins(self) -> Mapping[str, Origin]:
-        """Where each given value came from, by dotted key (`flags.migStrategy`) or flag (`--kubelet-socket`)."""
-        return {".".join(path): given.origin for path, given in self.layer.items()}
+    def file(self) -> str:
+        """The config file, empty without one."""
+        return _file_of(self.layer, self.program)
 
     def given(self, name: str) -> bool:
         """Whether a key (`flags.gfd.outputFile`) or a flag (`--node-name`) was given anywhere."""
@@ -72,7 +72,7 @@ class Loaded(Generic[S]):
     def raise_refused(self) -> None:
         """Raise ConfigError for what this program refuses only after it has logged its configuration."""
         if self.refused:
-            raise config_error(self.refused, _file_of(self.layer, self.program))
+            raise config_error(self.refused, self.file)
 
     def reload(self) -> Loaded[S]:
         """Load again from the same command line and environment; raises as `load` does.

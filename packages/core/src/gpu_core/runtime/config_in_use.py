@@ -1,4 +1,4 @@
-"""The config file that a program obeys: noticed when it changes, however it was changed, and named to others.
+"""The configuration that a program obeys, and its file: noticed when it changes, however it was changed.
 
 Written, replaced, or behind swapped links: a new config is noticed without a signal.
 """
@@ -8,17 +8,25 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from gpu_core.config.file.document import MAX_BYTES
+from gpu_core.config.load import Loaded
+from gpu_core.config.model import Config
+from gpu_core.errors import SuiteError
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.file_watch import LOOK_AGAIN, DirectoriesWatch, directories_to
 from gpu_core.runtime.files import is_unnamed_pipe, read_beginning
 from gpu_core.runtime.logs import get_logger
-from gpu_core.runtime.metrics import CONFIG
+from gpu_core.runtime.metrics import CONFIG, Metric
+from gpu_core.runtime.once import Once
 from gpu_core.runtime.probes import Check
 from gpu_core.runtime.supervise import EventQueue, Reload
+
+S = TypeVar("S")
 
 GRACE = 2.0
 """Seconds that a config file may be missing while it is replaced."""
@@ -117,9 +125,111 @@ def config_changes_to(events: EventQueue, file: str, digest: str) -> ConfigFileW
     return ConfigFileWatch(path, digest=digest, changed=lambda: events.put(reload))
 
 
-def count_config(counters: Counters, file: str, digest: str) -> None:
-    """Note which config file is in use; `digest` is that of its text, and an empty `file` means none."""
-    counters.replace(CONFIG, [({"name": config_name(file), "digest": digest if file else ""}, 1.0)])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigState:
+    """A configuration that is obeyed: its file's name, empty without one, and the SHA-256 of its text.
+
+    `refused` is why a newer one is not, `problem` why its file cannot be read; empty when there is no such thing.
+    """
+
+    config: Config
+    name: str
+    digest: str
+    refused: str = ""
+    problem: str = ""
+
+    def check(self) -> Check:
+        """Return what those who ask whether the program is ready should know; none of it makes it unready."""
+        name = self.name or "no config file"
+        if self.problem:
+            return Check(name="config", ok=True, reason=self.problem, concern=True)
+        if self.refused:
+            reason = f"{name} as it was is in use; what it says now is refused: {self.refused}"
+            return Check(name="config", ok=True, reason=reason, concern=True)
+        return Check(name="config", ok=True, reason=f"{name} is in use")
+
+
+class ConfigInUse(Generic[S]):
+    """The configuration that a program obeys, and what became of newer ones.
+
+    One thread changes it, any thread may ask. `loads` counts reloads by `result`: applied, unchanged, refused;
+    `refusing` is 1 while an older configuration is obeyed than the file holds. `problem` tells why the file cannot be
+    read, if so.
+    """
+
+    def __init__(
+        self,
+        loaded: Loaded[S],
+        *,
+        counters: Counters,
+        loads: Metric,
+        refusing: Metric | None = None,
+        problem: Callable[[], str] = lambda: "",
+    ) -> None:
+        self._counters = counters
+        self._loads = loads
+        self._refusing = refusing
+        self._problem = problem
+        self._log = get_logger()
+        self._warn = Once(self._log.warning)
+        self._refused = ""
+        self._use(loaded)
+
+    @property
+    def loaded(self) -> Loaded[S]:
+        """What is obeyed."""
+        return self._loaded
+
+    def state(self) -> ConfigState:
+        """Return what is obeyed, for those who show it."""
+        loaded = self._loaded
+        return ConfigState(
+            config=loaded.config,
+            name=self._name,
+            digest=loaded.config_text_digest,
+            refused=self._refused,
+            problem=self._problem(),
+        )
+
+    def tell(self, loaded: Loaded[S], mig_resources: Sequence[tuple[str, str]] = ()) -> None:
+        """Say what a configuration comes to, before anything is done with it."""
+        self._log.info("Running with config", config=loaded.effective(mig_resources))
+
+    def warn(self, warnings: Iterable[str]) -> None:
+        """Say what deserves a look in the configuration, each once."""
+        self._warn.all(warnings)
+
+    def reload(self, reasons: Sequence[str]) -> Loaded[S] | None:
+        """Return what to try, perhaps equal to what is obeyed; None where it cannot be loaded, which is told then."""
+        self._log.info("Reading the configuration again", reason=", ".join(reasons))
+        try:
+            return self._loaded.reload()
+        except SuiteError as error:
+            self.refuse(error)
+            return None
+
+    def accept(self, loaded: Loaded[S], *, result: str = "applied") -> None:
+        """Obey a configuration from now on."""
+        self._use(loaded)
+        self._count(result, refused="")
+
+    def refuse(self, error: SuiteError) -> None:
+        """Go on with the one before, and say why."""
+        self._count("refused", refused=str(error))
+        self._log.error("The new configuration is not used; the one before stays", reason=str(error))
+
+    def _use(self, loaded: Loaded[S]) -> None:
+        self._loaded = loaded
+        file = self._loaded.file
+        self._name = config_name(file)
+        digest = loaded.config_text_digest if file else ""
+        self._counters.replace(CONFIG, [({"name": self._name, "digest": digest}, 1.0)])
+
+    def _count(self, result: str, *, refused: str) -> None:
+        self._refused = refused
+        self._counters.add(self._loads, result=result)
+        if self._refusing is not None:
+            self._counters.set(self._refusing, float(bool(refused)))
 
 
 def config_name(file: str) -> str:

@@ -5,26 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpu_core.config.model import Config
 from gpu_core.devices.driver_threads import StuckCall
 from gpu_core.devices.model import Inventory
 from gpu_core.health.book import HealthBook
 from gpu_core.resources.model import Resource
+from gpu_core.runtime.config_in_use import ConfigState
 from gpu_core.runtime.probes import Check
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigInUse:
-    """The configuration that is obeyed.
-
-    `refused` is why a newer one is not, `problem` why its file cannot be read; empty when there is no such thing.
-    """
-
-    config: Config
-    name: str
-    digest: str
-    refused: str = ""
-    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +22,7 @@ class Standing:
     driver that have not returned in time.
     """
 
-    config: ConfigInUse
+    config: ConfigState
     book: HealthBook
     inventory: Inventory | None = None
     served: tuple[tuple[Resource, Check], ...] = ()
@@ -49,7 +35,7 @@ def checks(standing: Standing) -> tuple[Check, ...]:
 
     A newer configuration that cannot be used does not count: the one before is obeyed.
     """
-    return (_hardware(standing), *(check for _, check in standing.served), _config(standing.config))
+    return (_hardware(standing), *(check for _, check in standing.served), standing.config.check())
 
 
 STARTING = (Check(name="start", ok=False, reason="the node's GPUs are being read for the first time"),)
@@ -88,13 +74,3 @@ def _unanswered(standing: Standing) -> Iterator[str]:
         functions = ", ".join(sorted({f"nvml{stuck.call}" for stuck in standing.stuck}))
         calls = "a call" if len(standing.stuck) == 1 else f"{len(standing.stuck)} calls"
         yield f"{calls} into the driver did not return in time: {functions}"
-
-
-def _config(config: ConfigInUse) -> Check:
-    name = config.name or "no config file"
-    if config.problem:
-        return Check(name="config", ok=True, reason=config.problem, concern=True)
-    if config.refused:
-        reason = f"{name} as it was is in use; what it says now is refused: {config.refused}"
-        return Check(name="config", ok=True, reason=reason, concern=True)
-    return Check(name="config", ok=True, reason=f"{name} is in use")
