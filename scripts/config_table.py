@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gpu_core.config.keys import Check
+from gpu_core.config.keys import Constraint
 from gpu_core.config.schema import DURATION, RESOURCE_NAME
 from gpu_core.config.shape import Form, Leaf, Section, shape
 
@@ -18,7 +18,7 @@ Table = dict[str, Any]
 
 # A null section counts as absent, as in the original, but for the one that then lacks its resources.
 _NOT_NULL = "timeSlicing"
-_LEAST = {Check.REPLICAS: 1, Check.NOT_NEGATIVE: 0, Check.PERCENTAGE: 0}
+_LEAST = {Constraint.REPLICAS: 1, Constraint.NOT_NEGATIVE: 0, Constraint.PERCENTAGE: 0}
 _KINDS = {
     Form.TEXT: "text",
     Form.BOOLEAN: "true or false",
@@ -44,7 +44,7 @@ def _section(section: Section) -> Table:
     needs = [
         member.key.name
         for member in section.members
-        if (isinstance(member, Leaf) and member.required) or member.key.check is Check.NOT_EMPTY
+        if (isinstance(member, Leaf) and member.required) or member.key.constraint is Constraint.NOT_EMPTY
     ]
     table: Table = {"keys": {member.key.name: _member(member, section) for member in section.members}}
     if section.exact:
@@ -58,22 +58,22 @@ def _member(member: Leaf | Section, parent: Section) -> Table:
     if isinstance(member, Leaf):
         return _leaf(member, in_entry=parent.repeated)
     if member.repeated:
-        return {"entries": _section(member), "null": member.key.check is not Check.NOT_EMPTY}
+        return {"entries": _section(member), "null": member.key.constraint is not Constraint.NOT_EMPTY}
     return {**_section(member), "null": member.key.name != _NOT_NULL}
 
 
 def _leaf(leaf: Leaf, *, in_entry: bool) -> Table:
     # In an entry of a list, the original has no word for "absent": null is an empty text, or an error.
-    empty = leaf.form is Form.TEXT and leaf.key.check is Check.NONE
+    empty = leaf.form is Form.TEXT and leaf.key.constraint is Constraint.NONE
     table: Table = {"is": _KINDS[leaf.form], "null": not in_entry or leaf.key.ours or empty}
     if leaf.words is not None:
         table["words"] = [word.value for word in leaf.words]
-    if leaf.key.check is Check.VERSION:
+    if leaf.key.constraint is Constraint.VERSION:
         table = {**table, "is": _KINDS[Form.WORD], "words": ["v1", ""]}
-    if leaf.key.check is Check.RESOURCE_NAME:
+    if leaf.key.constraint is Constraint.RESOURCE_NAME:
         table["pattern"] = RESOURCE_NAME
     if leaf.form is Form.DURATION:
         table["pattern"] = DURATION
-    if leaf.key.check in _LEAST and leaf.form is not Form.DURATION:
-        table["least"] = _LEAST[leaf.key.check]
+    if leaf.key.constraint in _LEAST and leaf.form is not Form.DURATION:
+        table["least"] = _LEAST[leaf.key.constraint]
     return table

@@ -14,16 +14,16 @@ Break = Callable[[NodeRoot], object]
 MPS = "sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}\n"
 
 
-def assert_named(node: NodeRoot, check: str, level: Level, part: str) -> None:
+def assert_named(node: NodeRoot, examination: str, level: Level, part: str) -> None:
     """Assert that the doctor finds it, says what it means and what to do."""
     findings = examine(node.scene())
-    found = [one for one in findings if one.check == check and one.level is level and part in one.fact]
+    found = [one for one in findings if one.examination == examination and one.level is level and part in one.fact]
     assert found, "\n".join(described(findings))
     assert all(finding.meaning and finding.next_step for finding in found)
 
 
 def described(findings: Iterable[Finding]) -> list[str]:
-    return [f"{finding.level} {finding.check}: {finding.fact}" for finding in findings]
+    return [f"{finding.level} {finding.examination}: {finding.fact}" for finding in findings]
 
 
 def not_ok(findings: Iterable[Finding]) -> list[str]:

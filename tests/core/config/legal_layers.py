@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from gpu_core.config.duration import Duration
-from gpu_core.config.keys import Check
+from gpu_core.config.keys import Constraint
 from gpu_core.config.layers import DEFAULT_ORIGIN, Given, KeyPath, Layer, Origin, Source
 from gpu_core.config.shape import Form, Leaf, Section, leaves, shape
 
@@ -15,20 +15,20 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size
 NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,8}[a-z0-9])?", fullmatch=True).map("nvidia.com/{}".format)
 DEVICES = st.just("all") | st.integers(1, 16) | st.lists(st.sampled_from(["0", "1:2", "15"]), max_size=3).map(tuple)
 BOUNDS = {
-    Check.REPLICAS: (1, 64),
-    Check.NOT_NEGATIVE: (0, 10**6),
-    Check.POSITIVE: (1, 10**6),
-    Check.PERCENTAGE: (0, 100),
+    Constraint.REPLICAS: (1, 64),
+    Constraint.NOT_NEGATIVE: (0, 10**6),
+    Constraint.POSITIVE: (1, 10**6),
+    Constraint.PERCENTAGE: (0, 100),
 }
 
 
 def leaf_values(leaf: Leaf) -> st.SearchStrategy[Any]:
     """Return legal values of a leaf as a layer holds them."""
-    lowest, highest = BOUNDS.get(leaf.key.check, (-1000, 1000))
+    lowest, highest = BOUNDS.get(leaf.key.constraint, (-1000, 1000))
     match leaf.form:
-        case Form.TEXT if leaf.key.check is Check.RESOURCE_NAME:
+        case Form.TEXT if leaf.key.constraint is Constraint.RESOURCE_NAME:
             return NAMES
-        case Form.TEXT if leaf.key.check is Check.VERSION:
+        case Form.TEXT if leaf.key.constraint is Constraint.VERSION:
             return st.just("v1")
         case Form.TEXT:
             return TEXTS

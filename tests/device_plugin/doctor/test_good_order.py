@@ -16,7 +16,7 @@ from gpu_core.errors import NvmlCallError
 def test_a_node_in_good_order_has_nothing_wrong(node: NodeRoot) -> None:
     findings = examine(node.scene())
     assert not_ok(findings) == []
-    assert {finding.check for finding in findings} >= {
+    assert {finding.examination for finding in findings} >= {
         "config",
         "PCI bus",
         "platform",
@@ -47,7 +47,7 @@ def test_in_a_container_without_the_hosts_files_that_is_skipped_and_no_problem(n
     node.args.append("--device-list-strategy=cdi-cri,envvar")
     findings = examine(node.scene())
     assert worst(findings) is Level.OK
-    assert sorted(finding.check for finding in findings if finding.level is Level.SKIPPED) == ["CDI", "runtime"]
+    assert sorted(finding.examination for finding in findings if finding.level is Level.SKIPPED) == ["CDI", "runtime"]
 
 
 def test_a_simulated_node_needs_no_driver(node: NodeRoot) -> None:
@@ -59,7 +59,7 @@ def test_a_simulated_node_needs_no_driver(node: NodeRoot) -> None:
 
 def test_a_plugin_that_serves_is_seen(node: NodeRoot) -> None:
     node.listen("var/lib/kubelet/device-plugins/nvidia-gpu.sock")
-    (found,) = [finding for finding in examine(node.scene()) if finding.check == "plugin sockets"]
+    (found,) = [finding for finding in examine(node.scene()) if finding.examination == "plugin sockets"]
     assert (found.level, found.fact) == (Level.OK, "A plugin serves nvidia-gpu.sock.")
 
 
@@ -67,19 +67,21 @@ def test_what_cannot_be_told_is_skipped(node: NodeRoot) -> None:
     node.remove("proc/self/status")
     node.args += ["--kubelet-socket=", "--node-events", "--node-name=a", "--kubeconfig=/etc/kubeconfig"]
     findings = examine(node.scene())
-    assert {finding.check for finding in findings if finding.level is Level.SKIPPED} == {"permissions", "kubelet"}
+    assert {finding.examination for finding in findings if finding.level is Level.SKIPPED} == {"permissions", "kubelet"}
     assert "The cluster can be told of the node a." in [finding.fact for finding in findings]
 
 
 def test_mps_cannot_be_asked_while_the_driver_does_not_answer(node: NodeRoot) -> None:
     mps(nothing)(node)
     node.error = NvmlCallError("nvmlInit failed with UNKNOWN.", call="Init", code="UNKNOWN")
-    assert [finding.check for finding in examine(node.scene()) if finding.check in ("MPS", "resources", "MIG")] == []
+    assert [
+        finding.examination for finding in examine(node.scene()) if finding.examination in ("MPS", "resources", "MIG")
+    ] == []
 
 
 def test_a_given_discovery_strategy_is_a_fact(node: NodeRoot) -> None:
     node.args.append("--device-discovery-strategy=nvml")
-    (found,) = [finding for finding in examine(node.scene()) if finding.check == "platform"]
+    (found,) = [finding for finding in examine(node.scene()) if finding.examination == "platform"]
     assert found.fact.endswith("NVML answers, --device-discovery-strategy=nvml was given.")
 
 

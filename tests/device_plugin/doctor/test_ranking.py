@@ -20,7 +20,7 @@ def wrong(name: str, trouble: Trouble | None = None, *follows: Trouble) -> Findi
 
 
 def ranked(*findings: Finding) -> list[list[str]]:
-    return [[finding.check for finding in group.findings] for group in rank(findings).wrong]
+    return [[finding.examination for finding in group.findings] for group in rank(findings).wrong]
 
 
 A, B, C = Trouble.NO_GPU, Trouble.NO_LIBRARY, Trouble.NO_KERNEL_DRIVER
@@ -177,13 +177,15 @@ CAUSES = [
 def test_one_cause_is_one_thing_to_fix(node: NodeRoot, break_: Break, expected: list[tuple[str, set[str]]]) -> None:
     break_(node)
     groups = rank(examine(node.scene())).wrong
-    assert [(group.cause.check, {finding.check for finding in group.followers}) for group in groups] == expected
+    assert [
+        (group.cause.examination, {finding.examination for finding in group.followers}) for group in groups
+    ] == expected
 
 
 @pytest.mark.parametrize("advice", ["nstall the driver", "modprobe"])
 def test_no_driver_is_advised_where_there_is_no_gpu(node: NodeRoot, advice: str) -> None:
     no_gpu(node)
-    findings = [finding for finding in examine(node.scene()) if finding.check.startswith("driver")]
+    findings = [finding for finding in examine(node.scene()) if finding.examination.startswith("driver")]
     assert findings
     assert [finding for finding in findings if advice in finding.fact + finding.next_step] == []
     assert advice not in as_text(examine(node.scene()), Terminal())

@@ -114,10 +114,10 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("break_", "check", "level", "part"), BROKEN)
-def test_each_breakage_is_named(node: NodeRoot, break_: Break, check: str, level: Level, part: str) -> None:
+@pytest.mark.parametrize(("break_", "examination", "level", "part"), BROKEN)
+def test_each_breakage_is_named(node: NodeRoot, break_: Break, examination: str, level: Level, part: str) -> None:
     break_(node)
-    assert_named(node, check, level, part)
+    assert_named(node, examination, level, part)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_each_breakage_is_named(node: NodeRoot, break_: Break, check: str, level
 def test_handlers_are_found_where_they_may_be(node: NodeRoot, text: str, part: str) -> None:
     node.put("etc/containerd/conf.d/99-nvidia.toml", (node.root / CONTAINERD).read_text("utf-8"))
     node.put(CONTAINERD, text)
-    (found,) = [finding for finding in examine(node.scene()) if finding.check == "runtime"]
+    (found,) = [finding for finding in examine(node.scene()) if finding.examination == "runtime"]
     assert (found.level, part in found.fact) == (Level.OK, True)
 
 
@@ -147,5 +147,5 @@ def test_crio_parts_are_read_in_order(node: NodeRoot) -> None:
     handler = '[crio.runtime.runtimes.nvidia]\nruntime_path = "/usr/bin/nvidia-container-runtime"\n'
     node.put("etc/crio/crio.conf.d/10-a.conf", '[crio.runtime]\ndefault_runtime = "crun"\n')
     node.put("etc/crio/crio.conf.d/99-nvidia.conf", f'{handler}[crio.runtime]\ndefault_runtime = "nvidia"\n')
-    (found,) = [finding for finding in examine(node.scene()) if finding.check == "runtime"]
+    (found,) = [finding for finding in examine(node.scene()) if finding.examination == "runtime"]
     assert found.fact == "crio runs NVIDIA's runtime by default (handler nvidia)."

@@ -153,7 +153,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("break_", "check", "level", "part"), BROKEN)
-def test_each_breakage_is_named(node: NodeRoot, break_: Break, check: str, level: Level, part: str) -> None:
+@pytest.mark.parametrize(("break_", "examination", "level", "part"), BROKEN)
+def test_each_breakage_is_named(node: NodeRoot, break_: Break, examination: str, level: Level, part: str) -> None:
     break_(node)
-    assert_named(node, check, level, part)
+    assert_named(node, examination, level, part)

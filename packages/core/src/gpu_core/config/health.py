@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpu_core.config.duration import Duration
-from gpu_core.config.keys import Check, key
+from gpu_core.config.keys import Constraint, key
 from gpu_core.config.words import RecoveryMode, XidDefaults
 
 
@@ -34,7 +34,7 @@ class Health:
         "How often each GPU is asked whether it still answers; 100ms is the least.",
         default=Duration.of(seconds=10),
         ours=True,
-        check=Check.POSITIVE,
+        constraint=Constraint.POSITIVE,
     )
     recovery: RecoveryMode = key(
         "recovery", "What brings an unhealthy device back.", default=RecoveryMode.DRIVER, ours=True
@@ -44,5 +44,5 @@ class Health:
         "How long an unhealthy device has to answer without a new fault before it is healthy again.",
         default=Duration.of(seconds=60),
         ours=True,
-        check=Check.NOT_NEGATIVE,
+        constraint=Constraint.NOT_NEGATIVE,
     )

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Check(StrEnum):
+class Constraint(StrEnum):
     """What a value must satisfy beyond its type, in every program, before a config is made."""
 
     NONE = "none"
@@ -32,7 +32,7 @@ class Key:
     name: str
     doc: str
     ours: bool = False
-    check: Check = Check.NONE
+    constraint: Constraint = Constraint.NONE
     exact: bool = False
 
 
@@ -43,11 +43,11 @@ def key(
     default: Any = MISSING,
     default_factory: Callable[[], Any] | None = None,
     ours: bool = False,
-    check: Check = Check.NONE,
+    constraint: Constraint = Constraint.NONE,
     exact: bool = False,
 ) -> Any:
     """Declare a dataclass field that is read from the config file under `name`."""
-    metadata = {"key": Key(name=name, doc=doc, ours=ours, check=check, exact=exact)}
+    metadata = {"key": Key(name=name, doc=doc, ours=ours, constraint=constraint, exact=exact)}
     if default_factory is not None:
         return field(default_factory=default_factory, metadata=metadata)
     return field(default=default, metadata=metadata)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gpu_core.config.duration import Duration
 from gpu_core.config.health import Health
-from gpu_core.config.keys import Check, key
+from gpu_core.config.keys import Constraint, key
 from gpu_core.config.sharing import Sharing
 from gpu_core.config.words import (
     AllocationPolicy,
@@ -60,7 +60,7 @@ class PluginFlags:
         "How often the node is searched for added, removed and re-partitioned GPUs; 0s is never, 100ms the least.",
         default=Duration.of(seconds=60),
         ours=True,
-        check=Check.NOT_NEGATIVE,
+        constraint=Constraint.NOT_NEGATIVE,
     )
 
 
@@ -148,7 +148,7 @@ class ResourcePattern:
     """One entry of `resources.gpus` or `resources.mig`; the first match wins."""
 
     pattern: str = key("pattern", "Product name or MIG profile to match whole; `*` stands for any text.")
-    name: str = key("name", "Resource that matching devices belong to.", check=Check.RESOURCE_NAME)
+    name: str = key("name", "Resource that matching devices belong to.", constraint=Constraint.RESOURCE_NAME)
     allocation_policy: AllocationPolicy | None = key(
         "allocationPolicy", "Policy of this resource, where it differs.", default=None, ours=True
     )
@@ -194,7 +194,9 @@ class DeviceFilter:
 class Config:
     """The whole configuration."""
 
-    version: str = key("version", "Version of this format; only v1 exists.", default="v1", check=Check.VERSION)
+    version: str = key(
+        "version", "Version of this format; only v1 exists.", default="v1", constraint=Constraint.VERSION
+    )
     flags: Flags = key("flags", "What can also be given as a flag or an environment variable.", default_factory=Flags)
     resources: Resources = key("resources", "Names under which devices are advertised.", default_factory=Resources)
     sharing: Sharing = key("sharing", "GPUs shared between containers.", default_factory=Sharing)

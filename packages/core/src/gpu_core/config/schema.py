@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpu_core.config.effective import plain
-from gpu_core.config.keys import Check
+from gpu_core.config.keys import Constraint
 from gpu_core.config.names import RESOURCE_PREFIX
 from gpu_core.config.shape import Form, Leaf, Section, shape
 
@@ -19,11 +19,11 @@ _PART = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 RESOURCE_NAME = rf"^({RESOURCE_PREFIX.replace('.', '[.]')})?{_PART}([.]{_PART})*$"
 """The texts that name a resource, with or without its prefix."""
 _LONGEST_NAME = 63
-_BOUNDS: dict[Check, dict[str, Any]] = {
-    Check.REPLICAS: {"minimum": 1},
-    Check.NOT_NEGATIVE: {"minimum": 0},
-    Check.POSITIVE: {"exclusiveMinimum": 0},
-    Check.PERCENTAGE: {"minimum": 0, "maximum": 100},
+_BOUNDS: dict[Constraint, dict[str, Any]] = {
+    Constraint.REPLICAS: {"minimum": 1},
+    Constraint.NOT_NEGATIVE: {"minimum": 0},
+    Constraint.POSITIVE: {"exclusiveMinimum": 0},
+    Constraint.PERCENTAGE: {"minimum": 0, "maximum": 100},
 }
 
 
@@ -40,7 +40,7 @@ def _section(section: Section) -> dict[str, Any]:
     required = [
         member.key.name
         for member in section.members
-        if (isinstance(member, Leaf) and member.required) or member.key.check is Check.NOT_EMPTY
+        if (isinstance(member, Leaf) and member.required) or member.key.constraint is Constraint.NOT_EMPTY
     ]
     result: dict[str, Any] = {
         "type": "object",
@@ -60,11 +60,13 @@ def _member(member: Leaf | Section) -> dict[str, Any]:
             described["default"] = plain(member.default)
         # Null counts as absent, except where an entry needs a value.
         nullable = (
-            not member.required and member.form is not Form.DEVICES and member.key.check is not Check.RESOURCE_NAME
+            not member.required
+            and member.form is not Form.DEVICES
+            and member.key.constraint is not Constraint.RESOURCE_NAME
         )
     elif member.repeated:
         value = {"type": "array", "items": _section(member)}
-        nullable = member.key.check is not Check.NOT_EMPTY
+        nullable = member.key.constraint is not Constraint.NOT_EMPTY
         if not nullable:
             value["minItems"] = 1
     else:
@@ -83,18 +85,18 @@ def _or_null(value: dict[str, Any]) -> dict[str, Any]:
 
 def _leaf(leaf: Leaf) -> dict[str, Any]:
     match leaf.form:
-        case Form.TEXT if leaf.key.check is Check.RESOURCE_NAME:
+        case Form.TEXT if leaf.key.constraint is Constraint.RESOURCE_NAME:
             return {"type": "string", "pattern": RESOURCE_NAME, "maxLength": _LONGEST_NAME}
-        case Form.TEXT if leaf.key.check is Check.VERSION:
+        case Form.TEXT if leaf.key.constraint is Constraint.VERSION:
             return {"enum": ["v1", ""]}
         case Form.TEXT:
             return {"type": "string"}
         case Form.BOOLEAN:
             return {"type": "boolean"}
         case Form.INTEGER:
-            return {"type": "integer", **_BOUNDS.get(leaf.key.check, {})}
+            return {"type": "integer", **_BOUNDS.get(leaf.key.constraint, {})}
         case Form.NUMBER:
-            return {"type": "number", **_BOUNDS.get(leaf.key.check, {})}
+            return {"type": "number", **_BOUNDS.get(leaf.key.constraint, {})}
         case Form.DURATION:
             return {"anyOf": [{"type": "string", "pattern": DURATION}, {"type": "number"}]}
         case Form.WORD:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gpu_core.config.keys import Check, key
+from gpu_core.config.keys import Constraint, key
 from gpu_core.config.words import AllocationPolicy, SharingStrategy
 
 DeviceRefs = Literal["all"] | int | tuple[str, ...]
@@ -18,12 +18,14 @@ class ReplicatedResource:
     One with a single replica shares nothing and counts as absent: people template the number.
     """
 
-    name: str = key("name", "Resource whose devices are shared.", check=Check.RESOURCE_NAME)
+    name: str = key("name", "Resource whose devices are shared.", constraint=Constraint.RESOURCE_NAME)
     replicas: int = key(
-        "replicas", "How many containers share a device; an entry with 1 counts as absent.", check=Check.REPLICAS
+        "replicas",
+        "How many containers share a device; an entry with 1 counts as absent.",
+        constraint=Constraint.REPLICAS,
     )
     rename: str | None = key(
-        "rename", "Name under which the shares are advertised.", default=None, check=Check.RESOURCE_NAME
+        "rename", "Name under which the shares are advertised.", default=None, constraint=Constraint.RESOURCE_NAME
     )
     devices: DeviceRefs = key(
         "devices",
@@ -38,21 +40,21 @@ class ReplicatedResource:
         "MPS: pinned device memory of one client in MiB; 0 for no limit. Default: memory x memoryFactor / replicas.",
         default=None,
         ours=True,
-        check=Check.NOT_NEGATIVE,
+        constraint=Constraint.NOT_NEGATIVE,
     )
     memory_factor: float = key(
         "memoryFactor",
         "MPS: scales the default memory limit; 1.5 lets clients over-commit.",
         default=1.0,
         ours=True,
-        check=Check.POSITIVE,
+        constraint=Constraint.POSITIVE,
     )
     active_thread_percentage: float | None = key(
         "activeThreadPercentage",
         "MPS: share of a GPU's threads for one client in percent; 0 for no limit. Default: 100 / replicas.",
         default=None,
         ours=True,
-        check=Check.PERCENTAGE,
+        constraint=Constraint.PERCENTAGE,
     )
 
 
@@ -67,7 +69,7 @@ class ReplicatedResources:
         default=None,
     )
     resources: tuple[ReplicatedResource, ...] = key(
-        "resources", "What is shared, and in how many parts.", default=(), check=Check.NOT_EMPTY
+        "resources", "What is shared, and in how many parts.", default=(), constraint=Constraint.NOT_EMPTY
     )
 
 

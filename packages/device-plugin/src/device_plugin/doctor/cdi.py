@@ -13,7 +13,7 @@ from device_plugin.doctor.scene import Scene
 from gpu_core.cdi.names import SPEC_DIRECTORY
 from gpu_core.runtime.files import read_regular
 
-CHECK = "CDI"
+EXAMINATION = "CDI"
 
 _LARGEST = 16 * 1024 * 1024
 """Bytes of a specification at the most."""
@@ -22,18 +22,18 @@ _LARGEST = 16 * 1024 * 1024
 def cdi(scene: Scene) -> Iterator[Finding]:
     """Look at the directory and the files in it, where the plugin uses CDI."""
     if not scene.wants_cdi:
-        yield ok(CHECK, "The device list strategy does not use CDI.")
+        yield ok(EXAMINATION, "The device list strategy does not use CDI.")
         return
     directory = scene.own.path(SPEC_DIRECTORY)
     if not directory.is_dir():
         writable = scene.machine.may(_existing(directory), write=True)
         if not writable:
             fact = f"{SPEC_DIRECTORY} is not there and cannot be made."
-            yield problem(CHECK, fact, *_NOT_WRITTEN, follows=(Trouble.NOT_ROOT,))
+            yield problem(EXAMINATION, fact, *_NOT_WRITTEN, follows=(Trouble.NOT_ROOT,))
             return
     elif not scene.machine.may(directory, write=True):
         fact = f"{SPEC_DIRECTORY} may not be written to."
-        yield problem(CHECK, fact, *_NOT_WRITTEN, follows=(Trouble.NOT_ROOT,))
+        yield problem(EXAMINATION, fact, *_NOT_WRITTEN, follows=(Trouble.NOT_ROOT,))
         return
     yield from _files(directory)
     yield from _hook(scene)
@@ -55,7 +55,7 @@ def _files(directory: Path) -> Iterator[Finding]:
             names.append(path.name)
         except (OSError, ValueError, KeyError, TypeError) as error:
             yield problem(
-                CHECK,
+                EXAMINATION,
                 f"{path.name} in {SPEC_DIRECTORY} is no CDI specification: {error}.",
                 "Runtimes complain about the whole directory, and containers with CDI devices may not start.",
                 "Remove the file; the plugin writes its own anew when it starts.",
@@ -63,22 +63,22 @@ def _files(directory: Path) -> Iterator[Finding]:
     for kind, count in sorted(kinds.items()):
         if count > 1:
             yield warning(
-                CHECK,
+                EXAMINATION,
                 f"{count} files in {SPEC_DIRECTORY} describe {kind}.",
                 "Devices of the same name in both are refused by runtimes as ambiguous.",
                 "Remove the file that nobody maintains any more.",
             )
     listed = ", ".join(names) or "no files yet"
-    yield ok(CHECK, f"Specifications can be written to {SPEC_DIRECTORY} ({listed}).")
+    yield ok(EXAMINATION, f"Specifications can be written to {SPEC_DIRECTORY} ({listed}).")
 
 
 def _hook(scene: Scene) -> Iterator[Finding]:
     tool = scene.config.flags.plugin.nvidia_ctk_path
     if scene.host is None:
-        yield skipped(CHECK, f"Whether {tool} is on the host cannot be seen from here.")
+        yield skipped(EXAMINATION, f"Whether {tool} is on the host cannot be seen from here.")
     elif not scene.host.path(tool).exists():
         yield problem(
-            CHECK,
+            EXAMINATION,
             f"{tool} is not on the host.",
             "The hooks of our specifications run it, so that containers with GPUs do not start.",
             "Install the NVIDIA Container Toolkit, or say where it is with --nvidia-cdi-hook-path.",

@@ -73,7 +73,7 @@ def run(invocation: Invocation) -> int:
 
 
 def scene_of(invocation: Invocation, settings: DoctorSettings) -> Any:
-    """Gather what the checks work on."""
+    """Gather what the examinations work on."""
     from device_plugin.doctor.machine import RealMachine, ask_driver, in_container  # noqa: PLC0415
     from device_plugin.doctor.scene import Scene  # noqa: PLC0415
     from gpu_core.hardware.source import node_source  # noqa: PLC0415

@@ -19,7 +19,7 @@ from gpu_core.devices.platform import WRONG_LIBRARY
 from gpu_core.errors import DriverMissingError, NvmlCallError
 from gpu_core.runtime.files import read_beginning
 
-CHECK = "driver library"
+EXAMINATION = "driver library"
 VERSIONS = "driver versions"
 ANSWER = "driver"
 
@@ -68,13 +68,13 @@ class _LibraryFile:
 def library(scene: Scene) -> Iterator[Finding]:
     """Look for the library, and say whether the driver answers through it."""
     if scene.simulated:
-        yield skipped(CHECK, f"The GPUs are simulated ({scene.settings.simulated_node}); no driver is needed.")
+        yield skipped(EXAMINATION, f"The GPUs are simulated ({scene.settings.simulated_node}); no driver is needed.")
         return
     present = tuple(_library_files(scene))
     for file in present:
         if file.real is None:
             yield problem(
-                CHECK,
+                EXAMINATION,
                 f"{file.path} is a link to {file.path.readlink()}, which is not there.",
                 "The driver was removed or updated in part, or only a part of it is mounted.",
                 "Install the driver again on the node, and mount the whole driver root.",
@@ -83,7 +83,7 @@ def library(scene: Scene) -> Iterator[Finding]:
     error = scene.driver.error
     if isinstance(error, DriverMissingError):
         yield problem(
-            CHECK,
+            EXAMINATION,
             error.fact,
             "No GPU of this node can be seen from here.",
             _no_driver_for(scene)
@@ -96,7 +96,7 @@ def library(scene: Scene) -> Iterator[Finding]:
         return
     found = [str(file.path) for file in present if file.real is not None]
     searched = f"Searched: {_search(scene).searched()}; then {LOADER}. {FLAG} names other directories."
-    yield ok(CHECK, f"{LIBRARY} was found: {', '.join(found) if found else 'by the loader'}.", searched)
+    yield ok(EXAMINATION, f"{LIBRARY} was found: {', '.join(found) if found else 'by the loader'}.", searched)
 
 
 def answer(scene: Scene) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""All checks, each after those that look at what its own findings may follow from."""
+"""All examinations, each after those that look at what its own findings may follow from."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from device_plugin.doctor.resources import resources
 from device_plugin.doctor.runtime import runtime
 from device_plugin.doctor.scene import Scene
 
-Check = Callable[[Scene], Iterable[Finding]]
+Examination = Callable[[Scene], Iterable[Finding]]
+"""Looks at one subject, and gives what it found."""
 
-CHECKS: tuple[Check, ...] = (
+EXAMINATIONS: tuple[Examination, ...] = (
     configuration,
     pci_bus,
     platform,
@@ -44,4 +45,4 @@ CHECKS: tuple[Check, ...] = (
 
 def examine(scene: Scene) -> tuple[Finding, ...]:
     """Return everything that was found."""
-    return tuple(finding for check in CHECKS for finding in check(scene))
+    return tuple(finding for examination in EXAMINATIONS for finding in examination(scene))

@@ -63,7 +63,7 @@ class Finding:
     there.
     """
 
-    check: str
+    examination: str
     level: Level
     fact: str
     meaning: str = ""
@@ -72,18 +72,18 @@ class Finding:
     follows: tuple[Trouble, ...] = ()
 
 
-def ok(check: str, fact: str, meaning: str = "") -> Finding:
+def ok(examination: str, fact: str, meaning: str = "") -> Finding:
     """Return a finding that needs nothing to be done."""
-    return Finding(check=check, level=Level.OK, fact=fact, meaning=meaning)
+    return Finding(examination=examination, level=Level.OK, fact=fact, meaning=meaning)
 
 
-def skipped(check: str, fact: str, next_step: str = "") -> Finding:
+def skipped(examination: str, fact: str, next_step: str = "") -> Finding:
     """Return a finding of something that cannot be seen from here."""
-    return Finding(check=check, level=Level.SKIPPED, fact=fact, next_step=next_step)
+    return Finding(examination=examination, level=Level.SKIPPED, fact=fact, next_step=next_step)
 
 
 def warning(
-    check: str,
+    examination: str,
     fact: str,
     meaning: str,
     next_step: str,
@@ -93,7 +93,7 @@ def warning(
 ) -> Finding:
     """Return a finding that deserves attention."""
     return Finding(
-        check=check,
+        examination=examination,
         level=Level.WARNING,
         fact=fact,
         meaning=meaning,
@@ -104,7 +104,7 @@ def warning(
 
 
 def problem(
-    check: str,
+    examination: str,
     fact: str,
     meaning: str,
     next_step: str,
@@ -114,7 +114,7 @@ def problem(
 ) -> Finding:
     """Return a finding that keeps GPUs from being used."""
     return Finding(
-        check=check,
+        examination=examination,
         level=Level.PROBLEM,
         fact=fact,
         meaning=meaning,

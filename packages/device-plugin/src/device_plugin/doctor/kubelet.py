@@ -9,7 +9,7 @@ from device_plugin.doctor.finding import Finding, Trouble, ok, problem, skipped,
 from device_plugin.doctor.scene import Scene
 from gpu_kubelet.pods import POD_RESOURCES_SOCKET
 
-CHECK = "kubelet"
+EXAMINATION = "kubelet"
 SOCKETS = "plugin sockets"
 PODS = "pod resources"
 
@@ -18,12 +18,12 @@ def kubelet(scene: Scene) -> Iterator[Finding]:
     """Look for the kubelet's socket."""
     settings = scene.settings
     if not settings.kubelet_socket:
-        yield skipped(CHECK, "No kubelet socket is configured: the plugin serves without registering.")
+        yield skipped(EXAMINATION, "No kubelet socket is configured: the plugin serves without registering.")
         return
     socket = scene.own.path(settings.kubelet_socket)
     if not socket.parent.is_dir():
         yield problem(
-            CHECK,
+            EXAMINATION,
             f"{settings.kubelet_socket.rpartition('/')[0]} is no directory.",
             "The kubelet's socket can never appear there, and the plugin ends.",
             "Mount the host's device plugin directory there. Where the kubelet has another --root-dir, give its socket "
@@ -31,7 +31,7 @@ def kubelet(scene: Scene) -> Iterator[Finding]:
         )
     elif not socket.exists():
         yield problem(
-            CHECK,
+            EXAMINATION,
             f"{settings.kubelet_socket} is not there.",
             "No kubelet runs here, or it has another directory; nothing can be registered.",
             "Check `systemctl status kubelet`, and its --root-dir; some distributions (k0s, MicroK8s) have their own.",
@@ -39,7 +39,7 @@ def kubelet(scene: Scene) -> Iterator[Finding]:
         )
     elif not scene.machine.answers(socket):
         yield problem(
-            CHECK,
+            EXAMINATION,
             f"Nobody accepts connections on {settings.kubelet_socket}.",
             "The kubelet is stopped, or it left the socket behind; or we may not connect.",
             "Check `systemctl status kubelet`; in a container, check that it runs as root.",
@@ -47,7 +47,7 @@ def kubelet(scene: Scene) -> Iterator[Finding]:
             follows=(Trouble.NOT_ROOT,),
         )
     else:
-        yield ok(CHECK, f"The kubelet accepts connections on {settings.kubelet_socket}.")
+        yield ok(EXAMINATION, f"The kubelet accepts connections on {settings.kubelet_socket}.")
 
 
 def plugin_sockets(scene: Scene) -> Iterator[Finding]:

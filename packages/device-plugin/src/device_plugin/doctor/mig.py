@@ -9,7 +9,7 @@ from device_plugin.doctor.scene import Scene
 from gpu_core.config.words import MigStrategy
 from gpu_core.devices.mig_minors import MIG_MINORS_FILE
 
-CHECK = "MIG"
+EXAMINATION = "MIG"
 _CAPS = "/dev/nvidia-caps/nvidia-cap{}"
 
 
@@ -20,13 +20,13 @@ def mig(scene: Scene) -> Iterator[Finding]:
         return
     enabled = [gpu for gpu in inventory.gpus if gpu.mig_enabled]
     if not enabled:
-        yield ok(CHECK, "No GPU is partitioned with MIG.")
+        yield ok(EXAMINATION, "No GPU is partitioned with MIG.")
         return
     devices = [device for gpu in enabled for device in gpu.mig_devices]
     empty = [gpu.index for gpu in enabled if not gpu.mig_devices]
     if empty:
         yield warning(
-            CHECK,
+            EXAMINATION,
             f"MIG is on, and there is no MIG device, on GPU {', '.join(map(str, empty))}.",
             "Nothing of these GPUs can be served.",
             "Make MIG devices with `nvidia-smi mig -cgi … -C`, or turn MIG off with `nvidia-smi -mig 0`.",
@@ -34,14 +34,14 @@ def mig(scene: Scene) -> Iterator[Finding]:
         )
     if scene.config.flags.mig_strategy is MigStrategy.NONE:
         yield warning(
-            CHECK,
+            EXAMINATION,
             f"{len(enabled)} GPUs are partitioned, and the MIG strategy is none.",
             "MIG devices are not served, and containers that get such a GPU as a whole cannot run CUDA on all of it.",
             "Set --mig-strategy to single or mixed.",
         )
     if not inventory.mig_minors_known:
         yield problem(
-            CHECK,
+            EXAMINATION,
             f"{MIG_MINORS_FILE} is not there.",
             "The access nodes of MIG devices are unknown, so containers cannot be given them.",
             "Mount the host's /proc/driver/nvidia-caps, or run with the NVIDIA runtime and "
@@ -51,14 +51,14 @@ def mig(scene: Scene) -> Iterator[Finding]:
     elif not scene.simulated:
         yield from _access(scene, [minor for device in devices for minor in device.capability_minors or ()])
     if devices:
-        yield ok(CHECK, f"{len(devices)} MIG devices on {len(enabled)} GPUs.")
+        yield ok(EXAMINATION, f"{len(devices)} MIG devices on {len(enabled)} GPUs.")
 
 
 def _access(scene: Scene, minors: list[int]) -> Iterator[Finding]:
     missing = [path for path in map(_CAPS.format, minors) if not scene.own.path(path).exists()]
     if missing:
         yield problem(
-            CHECK,
+            EXAMINATION,
             f"{len(missing)} access nodes of MIG devices are not there, {missing[0]} for one.",
             "Containers with these MIG devices cannot use them.",
             "Run `nvidia-modprobe -f /proc/driver/nvidia/capabilities/…/access` on the node, or `nvidia-smi`, which "

@@ -12,19 +12,19 @@ from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.errors import ProcessError, SuiteError
 from gpu_core.mps import CONTROL, HEALTH_QUESTION, DaemonPlan, MpsRoot, unanswered
 
-CHECK = "MPS"
+EXAMINATION = "MPS"
 
 
 def mps(scene: Scene) -> Iterator[Finding]:
     """Look at the shared directory and ask every daemon that there should be."""
     if scene.config.sharing.strategy is not SharingStrategy.MPS:
-        yield ok(CHECK, "The config shares nothing through MPS.")
+        yield ok(EXAMINATION, "The config shares nothing through MPS.")
         return
     root = scene.settings.mps_root_ctr
     seen = MpsRoot(str(scene.own.path(root)))
     if not scene.own.path(root).is_dir():
         yield problem(
-            CHECK,
+            EXAMINATION,
             f"{root} is not there.",
             "The plugin cannot see the MPS daemon, and waits for it for ever.",
             "Mount the host's MPS root there, as the chart does.",
@@ -32,7 +32,7 @@ def mps(scene: Scene) -> Iterator[Finding]:
         return
     if not scene.own.path(f"{root}/.ready").exists():
         yield warning(
-            CHECK,
+            EXAMINATION,
             f"{root}/.ready is not there.",
             "The MPS daemon does not run, or is not ready; shared resources are not served until it is.",
             "See the pod of mps-control-daemon on this node, which needs the label nvidia.com/mps.capable=true.",
@@ -51,14 +51,14 @@ def _daemon(scene: Scene, plan: DaemonPlan, root: MpsRoot) -> Iterator[Finding]:
         reason = str(error)
     if reason:
         yield problem(
-            CHECK,
+            EXAMINATION,
             f"The MPS control daemon of {plan.resource} does not answer: {reason}",
             f"{plan.resource} is not served until it does.",
             "See the log of mps-control-daemon on this node, and whether both programs have the same config.",
             follows=(Trouble.NO_MPS,),
         )
     else:
-        yield ok(CHECK, f"The MPS control daemon of {plan.resource} answers.")
+        yield ok(EXAMINATION, f"The MPS control daemon of {plan.resource} answers.")
 
 
 def _plans(scene: Scene) -> tuple[DaemonPlan, ...]:

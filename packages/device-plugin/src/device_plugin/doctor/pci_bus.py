@@ -12,7 +12,7 @@ from gpu_core.devices.node_files import PCI_DEVICES, MachineFiles
 from gpu_core.devices.pci import NVIDIA
 from gpu_core.devices.vfio import DRIVER as VFIO
 
-CHECK = "PCI bus"
+EXAMINATION = "PCI bus"
 
 _DISPLAY = 0x03
 """PCI's class of what computes pictures, to which GPUs belong, also those without a socket for a screen."""
@@ -68,11 +68,11 @@ def pci_bus(scene: Scene) -> Iterator[Finding]:
     served = inventory is not None and bool(inventory.gpus)
     gpus = gpus_on_bus(scene)
     if gpus is None or (not gpus and served):
-        yield skipped(CHECK, f"{PCI_DEVICES} does not show here what is on the bus.")
+        yield skipped(EXAMINATION, f"{PCI_DEVICES} does not show here what is on the bus.")
         return
     if not gpus:
         yield problem(
-            CHECK,
+            EXAMINATION,
             "There is no GPU of NVIDIA's on the PCI bus.",
             "There is nothing to serve on this node, and a driver would not change that.",
             "If this is no GPU node, keep the plugin off it with a node selector. Otherwise check in a virtual machine "
@@ -85,7 +85,7 @@ def pci_bus(scene: Scene) -> Iterator[Finding]:
     if not found:
         holders = sorted({gpu.driver for gpu in gpus if gpu.driver})
         by = f", held by {', '.join(holders)}" if holders else ""
-        yield ok(CHECK, f"GPUs of NVIDIA's are on the PCI bus: {_listed(gpus)}{by}.")
+        yield ok(EXAMINATION, f"GPUs of NVIDIA's are on the PCI bus: {_listed(gpus)}{by}.")
 
 
 def _held(scene: Scene, gpus: tuple[BusGpu, ...], *, served: bool) -> Iterator[Finding]:
@@ -95,7 +95,7 @@ def _held(scene: Scene, gpus: tuple[BusGpu, ...], *, served: bool) -> Iterator[F
     free = tuple(gpu for gpu in gpus if gpu.driver == _FREE)
     if free:
         yield judge(
-            CHECK,
+            EXAMINATION,
             f"{_listed(free)} {_is(free)} held by the driver {_FREE}.",
             "NVIDIA's driver cannot use a GPU that another driver holds.",
             f"Keep {_FREE} from being loaded (`blacklist {_FREE}` in a file in /etc/modprobe.d, the initramfs made "
@@ -107,7 +107,7 @@ def _held(scene: Scene, gpus: tuple[BusGpu, ...], *, served: bool) -> Iterator[F
     if others:
         names = ", ".join(sorted({gpu.driver for gpu in others}))
         yield judge(
-            CHECK,
+            EXAMINATION,
             f"{_listed(others)} {_is(others)} held by {names}.",
             "These GPUs are kept for virtual machines; containers do not get them.",
             "Give them back to NVIDIA's driver, or serve them to virtual machines: --device-discovery-strategy=vfio.",
@@ -116,7 +116,7 @@ def _held(scene: Scene, gpus: tuple[BusGpu, ...], *, served: bool) -> Iterator[F
     alone = tuple(gpu for gpu in gpus if not gpu.driver)
     if alone and scene.own.path(KERNEL_DRIVER).exists():
         yield judge(
-            CHECK,
+            EXAMINATION,
             f"{_listed(alone)} {_is(alone)} on the PCI bus, and NVIDIA's driver, which is loaded, does not hold "
             f"{'it' if len(alone) == 1 else 'them'}.",
             "The driver has refused the GPU: it does not know its model, or could not start it.",

@@ -9,7 +9,7 @@ from device_plugin.doctor.finding import Finding, Trouble, ok, skipped, warning
 from device_plugin.doctor.scene import Scene
 from gpu_core.config.words import DeviceListStrategy
 
-CHECK = "permissions"
+EXAMINATION = "permissions"
 REPORTS = "cluster reports"
 
 _STATUS = "/proc/self/status"
@@ -24,14 +24,14 @@ def permissions(scene: Scene) -> Iterator[Finding]:
         facts = dict(_FIELD.findall(scene.own.path(_STATUS).read_text("utf-8")))
         user, capabilities = int(facts["Uid"]), int(facts["CapEff"], 16)
     except (OSError, KeyError, ValueError):
-        yield skipped(CHECK, f"{_STATUS} cannot be read.")
+        yield skipped(EXAMINATION, f"{_STATUS} cannot be read.")
         return
     inventory = scene.driver.inventory
     partitioned = inventory is not None and any(gpu.mig_enabled for gpu in inventory.gpus)
     volumes = DeviceListStrategy.VOLUME_MOUNTS in scene.strategies
     if user != 0:
         yield warning(
-            CHECK,
+            EXAMINATION,
             f"This process runs as user {user}.",
             "The kubelet's device plugin directory belongs to root, so the plugin cannot serve as this user.",
             "Run as root: `sudo nvidia-device-plugin doctor` on the host, or runAsUser: 0.",
@@ -40,13 +40,13 @@ def permissions(scene: Scene) -> Iterator[Finding]:
     if (partitioned or volumes) and not capabilities >> _SYS_ADMIN & 1:
         reason = "MIG devices are monitored" if partitioned else "volume mounts are used"
         yield warning(
-            CHECK,
+            EXAMINATION,
             f"The capability SYS_ADMIN is missing, and {reason}.",
             "Health events of MIG devices may not be received, and the runtime may not give us all GPUs.",
             "Give the container SYS_ADMIN; the chart does where MIG or volume mounts are possible.",
         )
     elif user == 0:
-        yield ok(CHECK, "This process runs as root.")
+        yield ok(EXAMINATION, "This process runs as root.")
 
 
 def reports(scene: Scene) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from gpu_core.config.words import DeviceDiscoveryStrategy
 from gpu_core.devices.model import Platform
 from gpu_core.devices.node_files import MachineFiles
 
-CHECK = "platform"
+EXAMINATION = "platform"
 _DXG = "/dev/dxg"
 
 
@@ -30,7 +30,7 @@ def platform(scene: Scene) -> Iterator[Finding]:
         facts.append(f"--device-discovery-strategy={strategy} was given")
     if inventory is None:
         yield warning(
-            CHECK,
+            EXAMINATION,
             f"No platform could be determined: {', '.join(facts)}.",
             "What is served depends on it, and nothing is served without.",
             "See what is said about the driver. On a Jetson or another Tegra system that is not recognized, set "
@@ -38,4 +38,4 @@ def platform(scene: Scene) -> Iterator[Finding]:
             follows=(*DRIVERLESS, Trouble.NO_ANSWER),
         )
     else:
-        yield ok(CHECK, f"The platform is {inventory.platform}: {', '.join(facts)}.")
+        yield ok(EXAMINATION, f"The platform is {inventory.platform}: {', '.join(facts)}.")

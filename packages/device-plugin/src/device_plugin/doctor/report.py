@@ -42,7 +42,7 @@ def as_json(findings: Sequence[Finding]) -> str:
         "fixFirst": None if ranking.first is None else _about(ranking.first),
         "findings": [
             {
-                "check": finding.check,
+                "check": finding.examination,
                 "level": finding.level.value,
                 "fact": finding.fact,
                 "meaning": finding.meaning,
@@ -56,7 +56,7 @@ def as_json(findings: Sequence[Finding]) -> str:
 
 
 def _about(finding: Finding) -> dict[str, str]:
-    return {"check": finding.check, "fact": finding.fact}
+    return {"check": finding.examination, "fact": finding.fact}
 
 
 class _Page:
@@ -73,7 +73,7 @@ class _Page:
         finding = group.cause
         sign = _SIGNS[finding.level]
         beside = f"{sign:{self._margin - 1}} "
-        first, *more = self._wrapped(beside, f"{finding.check}: {finding.fact}")
+        first, *more = self._wrapped(beside, f"{finding.examination}: {finding.fact}")
         self._lines += [self._coloured(sign, _COLOURS[finding.level]) + first[len(sign) :], *more]
         if finding.meaning:
             self._lines += self._wrapped("", finding.meaning)
@@ -82,7 +82,7 @@ class _Page:
         if group.followers:
             self._lines += self._wrapped("", "From this follows:")
             for follower in group.followers:
-                self._lines += self._wrapped("- ", f"{follower.check}: {follower.fact}")
+                self._lines += self._wrapped("- ", f"{follower.examination}: {follower.fact}")
 
     def end(self, ranking: Ranking) -> None:
         """Write how many findings there are of each level, and what to do first."""
@@ -95,7 +95,7 @@ class _Page:
         if ranking.first is not None:
             title = "Fix this first:"
             first, *more = wrap(
-                f"{title} {ranking.first.check}: {ranking.first.fact} {ranking.first.next_step}".rstrip(),
+                f"{title} {ranking.first.examination}: {ranking.first.fact} {ranking.first.next_step}".rstrip(),
                 self._width,
                 break_long_words=False,
                 break_on_hyphens=False,

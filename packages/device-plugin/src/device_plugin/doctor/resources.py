@@ -11,7 +11,7 @@ from gpu_core.devices.filter import apply as without_unmanaged
 from gpu_core.devices.filter import report
 from gpu_core.errors import SuiteError
 
-CHECK = "resources"
+EXAMINATION = "resources"
 
 _NO_MATCH = (
     "The filter does nothing that was meant for this node, or leaves it without any GPU.",
@@ -27,14 +27,14 @@ def resources(scene: Scene) -> Iterator[Finding]:
     managed = without_unmanaged(inventory, scene.config.devices)
     filtered = report(inventory, scene.config.devices)
     if filtered.note:
-        yield ok(CHECK, filtered.note)
+        yield ok(EXAMINATION, filtered.note)
     if filtered.warning:
-        yield warning(CHECK, filtered.warning, *_NO_MATCH)
+        yield warning(EXAMINATION, filtered.warning, *_NO_MATCH)
     try:
         plan = plan_node(managed, scene.config)
     except SuiteError as error:
         yield problem(
-            CHECK,
+            EXAMINATION,
             str(error),
             "The plugin ends at its start with this config on this node.",
             "Change the config, or how the GPUs are partitioned.",
@@ -43,7 +43,7 @@ def resources(scene: Scene) -> Iterator[Finding]:
     for text in plan.warnings:
         # All of these are about GPUs that cannot be read and MIG devices that cannot be served.
         yield warning(
-            CHECK,
+            EXAMINATION,
             text,
             "The plugin runs, and does not do all that was asked.",
             "Change the config.",
@@ -51,10 +51,10 @@ def resources(scene: Scene) -> Iterator[Finding]:
         )
     if plan.resources:
         served = ", ".join(f"{len(resource.devices)} {resource.name}" for resource in plan.resources)
-        yield ok(CHECK, f"Would be served: {served}.")
+        yield ok(EXAMINATION, f"Would be served: {served}.")
     elif inventory.gpus:
         yield problem(
-            CHECK,
+            EXAMINATION,
             "There are GPUs, and nothing would be served.",
             "The config leaves all of them out, or MIG is on without MIG devices.",
             "Check `devices.include` and `devices.exclude`, `resources`, and the MIG strategy.",

@@ -14,7 +14,7 @@ from gpu_core.cdi.names import SPEC_DIRECTORY
 from gpu_core.runtime.files import read_regular
 from gpu_core.runtime.roots import Roots
 
-CHECK = "runtime"
+EXAMINATION = "runtime"
 CDI = "runtime and CDI"
 
 _CONTAINERD = (
@@ -36,7 +36,7 @@ def runtime(scene: Scene) -> Iterator[Finding]:
     host = scene.host
     if host is None:
         yield skipped(
-            CHECK,
+            EXAMINATION,
             "The host's files are not visible here.",
             "Run the doctor on the host, or mount the host's root and give it with --host-root.",
         )
@@ -50,7 +50,7 @@ def runtime(scene: Scene) -> Iterator[Finding]:
             facts = read(host, place)
         except (OSError, ValueError) as error:
             yield problem(
-                CHECK,
+                EXAMINATION,
                 f"{place} cannot be read: {error}.",
                 f"{name} itself would not start with it, or runs with what it read before.",
                 f"Correct the file and restart {name}.",
@@ -62,7 +62,7 @@ def runtime(scene: Scene) -> Iterator[Finding]:
             yield from _cdi(name, place, facts)
     if not seen and not scene.only_cdi:
         yield problem(
-            CHECK,
+            EXAMINATION,
             f"There is no configuration of containerd or CRI-O: looked for {', '.join((*_CONTAINERD, _CRIO))}.",
             "A runtime without NVIDIA's handler starts containers without their GPUs.",
             _CONFIGURE.format("containerd", "containerd"),
@@ -76,7 +76,7 @@ def _handler(scene: Scene, host: Roots, name: str, place: str, facts: RuntimeFac
         return
     if not facts.nvidia:
         yield problem(
-            CHECK,
+            EXAMINATION,
             f"{place} has no handler for NVIDIA's runtime (there are {', '.join(sorted(facts.handlers)) or 'none'}).",
             "Containers start, and see no GPU, since nobody acts on NVIDIA_VISIBLE_DEVICES.",
             _CONFIGURE.format(name, name),
@@ -88,7 +88,7 @@ def _handler(scene: Scene, host: Roots, name: str, place: str, facts: RuntimeFac
         program = facts.handlers[handler]
         if program.startswith("/") and not host.path(program).exists():
             yield problem(
-                CHECK,
+                EXAMINATION,
                 f"The handler {handler} in {place} runs {program}, which is not there.",
                 "Pods with this handler do not start.",
                 "Install the NVIDIA Container Toolkit on the node.",
@@ -97,10 +97,10 @@ def _handler(scene: Scene, host: Roots, name: str, place: str, facts: RuntimeFac
             )
             return
     if facts.default in facts.nvidia:
-        yield ok(CHECK, f"{name} runs NVIDIA's runtime by default (handler {facts.default}).")
+        yield ok(EXAMINATION, f"{name} runs NVIDIA's runtime by default (handler {facts.default}).")
     else:
         yield ok(
-            CHECK,
+            EXAMINATION,
             f"{name} has NVIDIA's runtime as handler {', '.join(facts.nvidia)}; the default is {facts.default}.",
             f"Pods that use GPUs, the plugin's among them, need a RuntimeClass with this handler: runtimeClassName: "
             f"{facts.nvidia[0]}.",

@@ -9,7 +9,7 @@ from gpu_core.config.file.document import Mapping, Member, Node, Scalar, Sequenc
 from gpu_core.config.file.scalars import is_yaml11_boolean
 from gpu_core.config.file.suggest import suggestion
 from gpu_core.config.file.values import describe, read_value
-from gpu_core.config.keys import Check
+from gpu_core.config.keys import Constraint
 from gpu_core.config.layers import Given, KeyPath, Layer, Origin, Position, Source, dotted
 from gpu_core.config.problems import Problem, Problems, shortened
 from gpu_core.config.shape import Form, Leaf, Section, shape
@@ -76,12 +76,12 @@ class _Walk:
     def _require(self, node: Mapping, section: Section, path: KeyPath) -> None:
         names = {member.key for member in node.members}
         for known in section.members:
-            if known.key.check is Check.NOT_EMPTY and known.key.name not in names:
+            if known.key.constraint is Constraint.NOT_EMPTY and known.key.name not in names:
                 self.error(node.position, path, "no resources are given; list at least one, or remove the key")
 
     def _leaf(self, member: Member, leaf: Leaf, path: KeyPath) -> None:
         # An empty version means the only one there is.
-        if _is_null(member.value) or (leaf.key.check is Check.VERSION and _is_empty_text(member.value)):
+        if _is_null(member.value) or (leaf.key.constraint is Constraint.VERSION and _is_empty_text(member.value)):
             self._forget(path)
             return
         try:
@@ -94,7 +94,7 @@ class _Walk:
 
     def _entries(self, member: Member, section: Section, path: KeyPath) -> None:
         value = member.value
-        needed = section.key.check is Check.NOT_EMPTY
+        needed = section.key.constraint is Constraint.NOT_EMPTY
         if _is_null(value) and not needed:
             self._forget(path)
             return
@@ -121,7 +121,7 @@ class _Walk:
             leaf = cast("Leaf", known)  # Entries hold no sections, which `shape` sees to.
             if _is_null(member.value) and leaf.key.ours:
                 continue
-            if _is_null(member.value) and leaf.form is Form.TEXT and leaf.key.check is Check.NONE:
+            if _is_null(member.value) and leaf.form is Form.TEXT and leaf.key.constraint is Constraint.NONE:
                 entry[known.key.name] = ""  # The original's reading of an empty pattern.
                 continue
             try:

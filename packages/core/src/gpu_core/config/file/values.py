@@ -12,7 +12,7 @@ from typing import Any
 from gpu_core.config.duration import Duration
 from gpu_core.config.file.document import Mapping, Node, Scalar, Sequence
 from gpu_core.config.file.scalars import is_yaml11_boolean
-from gpu_core.config.keys import Check
+from gpu_core.config.keys import Constraint
 from gpu_core.config.names import full_resource_name, is_device_reference
 from gpu_core.config.problems import shortened
 from gpu_core.config.shape import Form, Leaf
@@ -30,18 +30,18 @@ def read_value(node: Node, leaf: Leaf) -> Any:
 
 def checked(value: Any, leaf: Leaf) -> Any:
     """Return the value in its final form, or raise ValueError when it breaks the leaf's own rule."""
-    match leaf.key.check:
-        case Check.RESOURCE_NAME:
+    match leaf.key.constraint:
+        case Constraint.RESOURCE_NAME:
             return full_resource_name(value)
-        case Check.REPLICAS if value < 1:
+        case Constraint.REPLICAS if value < 1:
             raise ValueError(f"{value} containers cannot share a device; at least 1 can, which shares nothing")
-        case Check.NOT_NEGATIVE if value < type(value)(0):
+        case Constraint.NOT_NEGATIVE if value < type(value)(0):
             raise ValueError(f"{value} is negative")
-        case Check.POSITIVE if value <= type(value)(0):
+        case Constraint.POSITIVE if value <= type(value)(0):
             raise ValueError(f"{value} is not more than zero")
-        case Check.PERCENTAGE if not 0 <= value <= 100:
+        case Constraint.PERCENTAGE if not 0 <= value <= 100:
             raise ValueError(f"{value} is no percentage; 0 to 100 are allowed")
-        case Check.VERSION if value != "v1":
+        case Constraint.VERSION if value != "v1":
             raise ValueError(f"{shortened(value)!r} is an unknown version; only v1 exists")
     return value
 
