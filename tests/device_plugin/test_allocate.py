@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from device_plugin.allocation.allocate import DeviceNode, Edits, Mount, Rules, allocate, rules_for
+from device_plugin.allocation.allocate import ContainerResponse, DeviceSpec, ResponseMount, Rules, allocate, rules_for
 from gpu_core.cdi.names import CdiClass
 from gpu_core.config.model import Config, Flags, PluginFlags
 from gpu_core.config.words import DeviceIDStrategy, DeviceListStrategy, SharingStrategy
@@ -29,8 +29,8 @@ WHOLE = Resource(
 MPS_PIPE = "CUDA_MPS_PIPE_DIRECTORY"
 PIPE = "/mps/nvidia.com/gpu/pipe"
 MPS_MOUNTS = (
-    Mount(container_path=PIPE, host_path="/run/mps/nvidia.com/gpu/pipe"),
-    Mount(container_path="/dev/shm", host_path="/run/mps/shm"),
+    ResponseMount(container_path=PIPE, host_path="/run/mps/nvidia.com/gpu/pipe"),
+    ResponseMount(container_path="/dev/shm", host_path="/run/mps/shm"),
 )
 
 
@@ -42,35 +42,37 @@ def shares(number: int, **facts: Any) -> Resource:
     return replace(WHOLE, devices=(*parts, WHOLE.devices[1]), **facts)
 
 
-def node(path: str, root: str = "") -> DeviceNode:
-    return DeviceNode(container_path=path, host_path=f"{root}{path}")
+def node(path: str, root: str = "") -> DeviceSpec:
+    return DeviceSpec(container_path=path, host_path=f"{root}{path}")
 
 
 @pytest.mark.parametrize(
-    ("rules", "ids", "edits"),
+    ("rules", "ids", "response"),
     [
         pytest.param(
             Rules(),
             ["GPU-b", "GPU-a"],
-            Edits(envs={VISIBLE: "GPU-b,GPU-a"}),
+            ContainerResponse(envs={VISIBLE: "GPU-b,GPU-a"}),
             id="in the order asked for",
         ),
-        pytest.param(Rules(), [], Edits(envs={VISIBLE: ""}), id="nothing asked for"),
-        pytest.param(Rules(), ["GPU-a", "GPU-a"], Edits(envs={VISIBLE: "GPU-a"}), id="the same asked for twice"),
+        pytest.param(Rules(), [], ContainerResponse(envs={VISIBLE: ""}), id="nothing asked for"),
+        pytest.param(
+            Rules(), ["GPU-a", "GPU-a"], ContainerResponse(envs={VISIBLE: "GPU-a"}), id="the same asked for twice"
+        ),
         pytest.param(
             Rules(id_strategy=DeviceIDStrategy.INDEX, imex_channels=(0,)),
             ["GPU-a", "GPU-b"],
-            Edits(envs={VISIBLE: "0,1", "NVIDIA_IMEX_CHANNELS": "0"}),
+            ContainerResponse(envs={VISIBLE: "0,1", "NVIDIA_IMEX_CHANNELS": "0"}),
             id="indices and an IMEX channel",
         ),
         pytest.param(
             Rules(strategies=(ENVVAR, VOLUMES), imex_channels=(0,)),
             ["GPU-a"],
-            Edits(
+            ContainerResponse(
                 envs={VISIBLE: VOLUME_ROOT, "NVIDIA_IMEX_CHANNELS": "0"},
                 mounts=(
-                    Mount(container_path=f"{VOLUME_ROOT}/GPU-a", host_path="/dev/null"),
-                    Mount(container_path=f"{VOLUME_ROOT}/imex/0", host_path="/dev/null"),
+                    ResponseMount(container_path=f"{VOLUME_ROOT}/GPU-a", host_path="/dev/null"),
+                    ResponseMount(container_path=f"{VOLUME_ROOT}/imex/0", host_path="/dev/null"),
                 ),
             ),
             id="volume mounts win over the variable",
@@ -83,7 +85,7 @@ def node(path: str, root: str = "") -> DeviceNode:
                 cdi_extras=(CdiClass.GDS,),
             ),
             ["GPU-a"],
-            Edits(
+            ContainerResponse(
                 envs={"NVIDIA_GDRCOPY": "enabled", "NVIDIA_GDS": "enabled"},
                 annotations={
                     "cdi.k8s.io/nvidia-device-plugin_7": "k8s.device-plugin.nvidia.com/gpu=GPU-a,"
@@ -97,11 +99,11 @@ def node(path: str, root: str = "") -> DeviceNode:
             ),
             id="CDI alone, with extras that have a specification",
         ),
-        pytest.param(Rules(strategies=(ANNOTATIONS,)), [], Edits(), id="no annotation about nothing"),
+        pytest.param(Rules(strategies=(ANNOTATIONS,)), [], ContainerResponse(), id="no annotation about nothing"),
         pytest.param(
             Rules(strategies=(CRI,), pass_device_specs=True, control_nodes=CONTROL_NODES),
             ["GPU-a"],
-            Edits(cdi_devices=("k8s.device-plugin.nvidia.com/gpu=GPU-a",)),
+            ContainerResponse(cdi_devices=("k8s.device-plugin.nvidia.com/gpu=GPU-a",)),
             id="CDI alone passes no device nodes",
         ),
         pytest.param(
@@ -109,7 +111,7 @@ def node(path: str, root: str = "") -> DeviceNode:
                 pass_device_specs=True, dev_root="/run/driver/", control_nodes=("/dev/nvidiactl",), imex_channels=(0,)
             ),
             ["GPU-b"],
-            Edits(
+            ContainerResponse(
                 envs={VISIBLE: "GPU-b", "NVIDIA_IMEX_CHANNELS": "0"},
                 devices=(
                     node("/dev/nvidiactl", "/run/driver"),
@@ -121,8 +123,8 @@ def node(path: str, root: str = "") -> DeviceNode:
         ),
     ],
 )
-def test_what_a_container_is_given(rules: Rules, ids: list[str], edits: Edits) -> None:
-    assert allocate(WHOLE, ids, rules, "7") == edits
+def test_what_a_container_is_given(rules: Rules, ids: list[str], response: ContainerResponse) -> None:
+    assert allocate(WHOLE, ids, rules, "7") == response
 
 
 @pytest.mark.parametrize(
@@ -133,21 +135,21 @@ def test_what_a_container_is_given(rules: Rules, ids: list[str], edits: Edits) -
         pytest.param(["GPU-b"], {VISIBLE: "GPU-b"}, (), id="a whole GPU beside the shares"),
     ],
 )
-def test_mps_reaches_those_who_share(ids: list[str], envs: dict[str, str], mounts: tuple[Mount, ...]) -> None:
+def test_mps_reaches_those_who_share(ids: list[str], envs: dict[str, str], mounts: tuple[ResponseMount, ...]) -> None:
     resource = shares(2, sharing=SharingStrategy.MPS)
-    assert allocate(resource, ids, Rules(mps_root="/run/mps/"), "7") == Edits(envs=envs, mounts=mounts)
+    assert allocate(resource, ids, Rules(mps_root="/run/mps/"), "7") == ContainerResponse(envs=envs, mounts=mounts)
 
 
 def test_mps_mounts_come_before_others() -> None:
-    edits = allocate(
+    response = allocate(
         shares(2, sharing=SharingStrategy.MPS), ["GPU-a::0"], Rules(strategies=(VOLUMES,), mps_root="/run/mps"), "7"
     )
-    assert edits.mounts == (*MPS_MOUNTS, Mount(container_path=f"{VOLUME_ROOT}/GPU-a", host_path="/dev/null"))
+    assert response.mounts == (*MPS_MOUNTS, ResponseMount(container_path=f"{VOLUME_ROOT}/GPU-a", host_path="/dev/null"))
 
 
 def test_shares_of_one_gpu_name_it_and_its_nodes_once() -> None:
-    edits = allocate(shares(3), ["GPU-a::2", "GPU-a::0"], Rules(pass_device_specs=True), "7")
-    assert edits == Edits(envs={VISIBLE: "GPU-a"}, devices=(node("/dev/nvidia0"),))
+    response = allocate(shares(3), ["GPU-a::2", "GPU-a::0"], Rules(pass_device_specs=True), "7")
+    assert response == ContainerResponse(envs={VISIBLE: "GPU-a"}, devices=(node("/dev/nvidia0"),))
 
 
 @pytest.mark.parametrize(

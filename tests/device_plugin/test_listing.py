@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from device_plugin.allocation.allocate import DeviceNode, Edits, Mount
+from device_plugin.allocation.allocate import ContainerResponse, DeviceSpec, ResponseMount
 from device_plugin.plugin_api.messages import (
     ListedDevice,
     container_message,
@@ -54,14 +54,14 @@ def test_numa_node_zero_is_a_place_too() -> None:
 
 
 def test_what_a_container_is_given_becomes_a_message() -> None:
-    edits = Edits(
+    response = ContainerResponse(
         envs={"B": "2", "A": "1"},
-        mounts=(Mount(container_path="/c", host_path="/h"),),
-        devices=(DeviceNode(container_path="/dev/c", host_path="/dev/h"),),
+        mounts=(ResponseMount(container_path="/c", host_path="/h"),),
+        devices=(DeviceSpec(container_path="/dev/c", host_path="/dev/h"),),
         annotations={"k": "v"},
         cdi_devices=("n/c=d",),
     )
-    assert container_message(edits) == pb.ContainerAllocateResponse(
+    assert container_message(response) == pb.ContainerAllocateResponse(
         envs={"A": "1", "B": "2"},
         mounts=[pb.Mount(container_path="/c", host_path="/h")],
         devices=[pb.DeviceSpec(container_path="/dev/c", host_path="/dev/h", permissions="rw")],
@@ -79,13 +79,16 @@ def test_a_registration_names_version_endpoint_resource_and_options() -> None:
     )
 
 
-def test_edits_add_up_without_repeating_anything() -> None:
-    mount, other = Mount(container_path="/a", host_path="/b"), Mount(container_path="/c", host_path="/d")
-    node = DeviceNode(container_path="/a", host_path="/b")
-    first = Edits(envs={"A": "1", "B": "1"}, mounts=(mount,), devices=(node,), cdi_devices=("x",))
-    second = Edits(envs={"B": "2"}, mounts=(other, mount), devices=(node,), cdi_devices=("x", "y"))
+def test_responses_add_up_without_repeating_anything() -> None:
+    mount, other = (
+        ResponseMount(container_path="/a", host_path="/b"),
+        ResponseMount(container_path="/c", host_path="/d"),
+    )
+    node = DeviceSpec(container_path="/a", host_path="/b")
+    first = ContainerResponse(envs={"A": "1", "B": "1"}, mounts=(mount,), devices=(node,), cdi_devices=("x",))
+    second = ContainerResponse(envs={"B": "2"}, mounts=(other, mount), devices=(node,), cdi_devices=("x", "y"))
     first, second = replace(first, annotations={"k": "1"}), replace(second, annotations={"k": "2"})
-    assert first + second == Edits(
+    assert first + second == ContainerResponse(
         envs={"A": "1", "B": "2"},
         mounts=(mount, other),
         devices=(node,),

@@ -3,7 +3,7 @@
 import pytest
 
 from gpu_core.cdi.host_paths import HostPaths, rewrite_path
-from gpu_core.cdi.model import DeviceNode, Edits, Hook, Mount, Spec, SpecDevice
+from gpu_core.cdi.model import ContainerEdits, DeviceNode, Hook, Mount, Spec, SpecDevice
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_one_path(path: str, seen: str, host: str, expected: str) -> None:
 
 
 def spec(node: DeviceNode, mount: Mount, hook: Hook) -> Spec:
-    edits = Edits(device_nodes=(node,), mounts=(mount,), hooks=(hook,))
+    edits = ContainerEdits(device_nodes=(node,), mounts=(mount,), hooks=(hook,))
     return Spec(kind="v/gpu", devices=(SpecDevice(name="0", edits=edits),), edits=edits)
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from gpu_core.cdi.model import DeviceNode, Edits, Mount, Spec, SpecDevice, document, required_version
+from gpu_core.cdi.model import ContainerEdits, DeviceNode, Mount, Spec, SpecDevice, document, required_version
 
-PLAIN = Edits(mounts=(Mount(host_path="/x", container_path="/x"),))
-NODE = Edits(device_nodes=(DeviceNode(path="/dev/x", host_path="/y/dev/x"),))
+PLAIN = ContainerEdits(mounts=(Mount(host_path="/x", container_path="/x"),))
+NODE = ContainerEdits(device_nodes=(DeviceNode(path="/dev/x", host_path="/y/dev/x"),))
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ NODE = Edits(device_nodes=(DeviceNode(path="/dev/x", host_path="/y/dev/x"),))
             id="annotations",
         ),
         pytest.param(Spec(kind="v/a.b", devices=()), "0.6.0", id="a dot in the class"),
-        pytest.param(Spec(kind="v/gpu", devices=(), edits=Edits(additional_gids=(44,))), "0.7.0", id="groups"),
+        pytest.param(Spec(kind="v/gpu", devices=(), edits=ContainerEdits(additional_gids=(44,))), "0.7.0", id="groups"),
     ],
 )
 def test_lowest_version(spec: Spec, version: str) -> None:
@@ -56,5 +56,5 @@ def test_the_document_leaves_empty_parts_out() -> None:
 
 
 def test_edits_know_when_they_do_nothing() -> None:
-    assert Edits().empty
+    assert ContainerEdits().empty
     assert not PLAIN.empty

@@ -7,22 +7,24 @@ from fnmatch import fnmatchcase
 from posixpath import basename, dirname, join, splitext
 
 from gpu_core.cdi.driver_files import CharDevice, File, Library
-from gpu_core.cdi.model import READ_ONLY, DeviceNode, Edits, Mount, Spec, SpecDevice
+from gpu_core.cdi.model import READ_ONLY, ContainerEdits, DeviceNode, Mount, Spec, SpecDevice
 
 _VERSIONED = "*.*.*"
 _WORLD_READ_WRITE = 0o006
 
 
-def mounts(files: Iterable[File], options: tuple[str, ...] = READ_ONLY) -> Edits:
+def mounts(files: Iterable[File], options: tuple[str, ...] = READ_ONLY) -> ContainerEdits:
     """Mount each file where a container expects it."""
-    return Edits(mounts=tuple(Mount(host_path=file.seen, container_path=file.path, options=options) for file in files))
+    return ContainerEdits(
+        mounts=tuple(Mount(host_path=file.seen, container_path=file.path, options=options) for file in files)
+    )
 
 
-def device_nodes(devices: Iterable[CharDevice], *, group_access: bool = True) -> Edits:
+def device_nodes(devices: Iterable[CharDevice], *, group_access: bool = True) -> ContainerEdits:
     """Create each device node, and join the groups that may use those which not everybody may."""
     devices = tuple(devices)
     groups = (device.gid for device in devices if device.gid and device.mode & _WORLD_READ_WRITE != _WORLD_READ_WRITE)
-    return Edits(
+    return ContainerEdits(
         device_nodes=tuple(_node(device) for device in devices),
         additional_gids=tuple(sorted(set(groups))) if group_access else (),
     )
@@ -58,9 +60,9 @@ def tidy(spec: Spec) -> Spec:
     return Spec(kind=spec.kind, devices=tuple(sorted(devices, key=lambda device: device.name)), edits=edits)
 
 
-def _sorted(edits: Edits) -> Edits:
+def _sorted(edits: ContainerEdits) -> ContainerEdits:
     """Parents come before what lies below them; hooks keep their order, which has a meaning."""
-    return Edits(
+    return ContainerEdits(
         env=tuple(dict.fromkeys(edits.env)),
         device_nodes=tuple(sorted(dict.fromkeys(edits.device_nodes), key=lambda node: _by_depth(node.path))),
         hooks=tuple(dict.fromkeys(edits.hooks)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from posixpath import join, normpath
 
-from gpu_core.cdi.model import DeviceNode, Edits, Hook, Mount, Spec
+from gpu_core.cdi.model import ContainerEdits, DeviceNode, Hook, Mount, Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def _rewrite_spec(spec: Spec, seen: str, host: str) -> Spec:
     )
 
 
-def _rewrite_edits(edits: Edits, seen: str, host: str) -> Edits:
+def _rewrite_edits(edits: ContainerEdits, seen: str, host: str) -> ContainerEdits:
     def node(old: DeviceNode) -> DeviceNode:
         return replace(old, host_path=rewrite_path(old.host_path or old.path, seen, host))
 

@@ -52,7 +52,7 @@ class Hook:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edits:
+class ContainerEdits:
     """Everything that is done to a container, in order."""
 
     env: tuple[str, ...] = ()
@@ -66,8 +66,8 @@ class Edits:
         """Whether nothing is done; such a device is invalid in a specification."""
         return not (self.env or self.device_nodes or self.hooks or self.mounts or self.additional_gids)
 
-    def __add__(self, other: Edits) -> Edits:
-        return Edits(
+    def __add__(self, other: ContainerEdits) -> ContainerEdits:
+        return ContainerEdits(
             env=self.env + other.env,
             device_nodes=self.device_nodes + other.device_nodes,
             hooks=self.hooks + other.hooks,
@@ -81,7 +81,7 @@ class SpecDevice:
     """One device that a container can ask for by name."""
 
     name: str
-    edits: Edits
+    edits: ContainerEdits
     annotations: tuple[tuple[str, str], ...] = ()
 
 
@@ -91,7 +91,7 @@ class Spec:
 
     kind: str
     devices: tuple[SpecDevice, ...]
-    edits: Edits = Edits()
+    edits: ContainerEdits = ContainerEdits()
 
 
 def document(spec: Spec, version: str) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def _device(device: SpecDevice) -> dict[str, Any]:
     return out
 
 
-def _edits(edits: Edits) -> dict[str, Any]:
+def _edits(edits: ContainerEdits) -> dict[str, Any]:
     parts: dict[str, Any] = {
         "env": list(edits.env),
         "deviceNodes": [_node(node) for node in edits.device_nodes],
@@ -163,7 +163,7 @@ def required_version(spec: Spec) -> str:
     return _EARLIEST
 
 
-def _all_edits(spec: Spec) -> Iterator[Edits]:
+def _all_edits(spec: Spec) -> Iterator[ContainerEdits]:
     yield spec.edits
     for device in spec.devices:
         yield device.edits

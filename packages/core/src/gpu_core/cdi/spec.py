@@ -9,7 +9,7 @@ from posixpath import dirname, join, normpath
 from gpu_core.cdi import edits
 from gpu_core.cdi.driver_files import CharDevice, DriverFiles
 from gpu_core.cdi.hooks import HookName, Hooks
-from gpu_core.cdi.model import SOCKET, VOID, DeviceNode, Edits, Spec, SpecDevice
+from gpu_core.cdi.model import SOCKET, VOID, ContainerEdits, DeviceNode, Spec, SpecDevice
 from gpu_core.cdi.names import CdiClass, kind
 from gpu_core.cdi.search_paths import CONTROL_DEVICES
 from gpu_core.config.words import DeviceIDStrategy
@@ -54,7 +54,7 @@ def gpu_spec(inventory: Inventory, files: DriverFiles, options: SpecOptions) -> 
     if not devices:
         return None
     if options.extra_names:
-        everything = sum((device.edits for device in devices), Edits())
+        everything = sum((device.edits for device in devices), ContainerEdits())
         devices = (*devices, SpecDevice(name=_ALL, edits=everything))
     return edits.tidy(Spec(kind=kind(CdiClass.GPU), devices=devices, edits=_common(files, options)))
 
@@ -63,7 +63,8 @@ def imex_spec(channels: Iterable[ImexChannel]) -> Spec | None:
     """Return the specification of IMEX channels; None without any."""
     devices = tuple(
         SpecDevice(
-            name=str(channel.number), edits=Edits(device_nodes=(DeviceNode(path=channel.path, host_path=channel.seen),))
+            name=str(channel.number),
+            edits=ContainerEdits(device_nodes=(DeviceNode(path=channel.path, host_path=channel.seen),)),
         )
         for channel in channels
     )
@@ -84,7 +85,7 @@ def extra_spec(cdi_class: CdiClass, files: DriverFiles, options: SpecOptions) ->
     if cdi_class is CdiClass.GDS:
         made += edits.mounts(files.storage_files)
     return edits.tidy(
-        Spec(kind=kind(cdi_class), devices=(SpecDevice(name=_ALL, edits=made),), edits=Edits(env=(VOID,)))
+        Spec(kind=kind(cdi_class), devices=(SpecDevice(name=_ALL, edits=made),), edits=ContainerEdits(env=(VOID,)))
     )
 
 
@@ -115,22 +116,24 @@ def _annotations(gpu: Gpu, options: SpecOptions) -> tuple[tuple[str, str], ...]:
     return ((_COHERENT, "true" if gpu.coherent_memory else "false"),)
 
 
-def _gpu_edits(gpu: Gpu, files: DriverFiles, options: SpecOptions) -> Edits:
+def _gpu_edits(gpu: Gpu, files: DriverFiles, options: SpecOptions) -> ContainerEdits:
     return _node_edits([f"/dev/nvidia{gpu.minor}", *_drm_paths(gpu, files)], gpu, files, options)
 
 
-def _mig_edits(gpu: Gpu, mig: MigDevice, minors: tuple[int, int], files: DriverFiles, options: SpecOptions) -> Edits:
+def _mig_edits(
+    gpu: Gpu, mig: MigDevice, minors: tuple[int, int], files: DriverFiles, options: SpecOptions
+) -> ContainerEdits:
     capabilities = [f"/dev/nvidia-caps/nvidia-cap{minor}" for minor in minors]
     # Only profiles with graphics may draw, so only they need the GPU's DRM nodes.
     drm = _drm_paths(gpu, files) if "gfx" in mig.profile.partition("+")[2].split(".") else []
     return _node_edits([f"/dev/nvidia{gpu.minor}", *capabilities, *drm], gpu, files, options)
 
 
-def _node_edits(paths: list[str], gpu: Gpu, files: DriverFiles, options: SpecOptions) -> Edits:
+def _node_edits(paths: list[str], gpu: Gpu, files: DriverFiles, options: SpecOptions) -> ContainerEdits:
     nodes = [device for device in map(files.device, paths) if device is not None]
     folders = [folder for folder in map(dirname, paths) if folder in ("/dev/dri", "/dev/nvidia-caps")]
     hooks = options.hooks.symlinks(_by_path_links(gpu, nodes, files)) + options.hooks.folder_permissions(folders)
-    return edits.device_nodes(nodes, group_access=options.group_access) + Edits(hooks=hooks)
+    return edits.device_nodes(nodes, group_access=options.group_access) + ContainerEdits(hooks=hooks)
 
 
 def _drm_paths(gpu: Gpu, files: DriverFiles) -> list[str]:
@@ -151,7 +154,7 @@ def _by_path_links(gpu: Gpu, nodes: Iterable[CharDevice], files: DriverFiles) ->
     ]
 
 
-def _common(files: DriverFiles, options: SpecOptions) -> Edits:
+def _common(files: DriverFiles, options: SpecOptions) -> ContainerEdits:
     """Return what every GPU of the node brings into a container, whichever GPU it is."""
     control = [device for device in map(files.device, CONTROL_DEVICES) if device is not None]
     allocator = f"libnvidia-allocator.so.{files.version}"
@@ -168,5 +171,5 @@ def _common(files: DriverFiles, options: SpecOptions) -> Edits:
         edits.device_nodes(control, group_access=options.group_access)
         + edits.mounts([*graphics, *files.configs, *files.libraries, *files.firmware, *files.binaries])
         + edits.mounts(files.sockets, SOCKET)
-        + Edits(env=(f"NVIDIA_CTK_LIBCUDA_DIR={':'.join(files.library_directories)}", VOID), hooks=hooks)
+        + ContainerEdits(env=(f"NVIDIA_CTK_LIBCUDA_DIR={':'.join(files.library_directories)}", VOID), hooks=hooks)
     )

@@ -12,7 +12,7 @@ from enum import StrEnum
 from gpu_core.cdi import edits
 from gpu_core.cdi.driver_files import CharDevice, File, Library
 from gpu_core.cdi.hooks import Hooks
-from gpu_core.cdi.model import VOID, Edits, Spec, SpecDevice
+from gpu_core.cdi.model import VOID, ContainerEdits, Spec, SpecDevice
 from gpu_core.cdi.names import CdiClass, kind
 
 CSV_DIRECTORY = "/etc/nvidia-container-runtime/host-files-for-container.d"
@@ -93,5 +93,5 @@ def tegra_spec(
     common = edits.mounts([*files.directories, *files.libraries, *files.link_targets, *files.system])
     devices = tuple(SpecDevice(name=name, edits=device) for name in names)
     return edits.tidy(
-        Spec(kind=kind(CdiClass.GPU), devices=devices, edits=common + Edits(env=(VOID,), hooks=common_hooks))
+        Spec(kind=kind(CdiClass.GPU), devices=devices, edits=common + ContainerEdits(env=(VOID,), hooks=common_hooks))
     )

@@ -8,7 +8,7 @@ from posixpath import basename
 from gpu_core.cdi import edits
 from gpu_core.cdi.driver_files import CharDevice, File
 from gpu_core.cdi.hooks import Hooks
-from gpu_core.cdi.model import VOID, Edits, Spec, SpecDevice
+from gpu_core.cdi.model import VOID, ContainerEdits, Spec, SpecDevice
 from gpu_core.cdi.names import CdiClass, kind
 
 DEVICE = "/dev/dxg"
@@ -42,7 +42,7 @@ def wsl_spec(
     core, store = tuple(core), tuple(store)
     needed = [file for file in store if basename(file.path) in STORE_FILES]
     tools = [f"{file.path}::/usr/bin/nvidia-smi" for file in needed if basename(file.path) == "nvidia-smi"]
-    common = edits.mounts([*core, *store]) + Edits(
+    common = edits.mounts([*core, *store]) + ContainerEdits(
         env=(VOID,), hooks=(*hooks.symlinks(tools), *hooks.ldcache(edits.library_folders([*needed, *core])))
     )
     node = edits.device_nodes([device], group_access=group_access)

@@ -19,7 +19,7 @@ from gpu_core.resources.model import Device, Resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mount:
+class ResponseMount:
     """A writable bind mount."""
 
     container_path: str
@@ -27,7 +27,7 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceNode:
+class DeviceSpec:
     """A device node that may be read and written."""
 
     container_path: str
@@ -35,18 +35,18 @@ class DeviceNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edits:
-    """Changes to one container. `cdi_devices` are qualified names."""
+class ContainerResponse:
+    """What one container is given, as the kubelet is answered. `cdi_devices` are qualified names."""
 
     envs: Mapping[str, str] = field(default_factory=dict)
-    mounts: tuple[Mount, ...] = ()
-    devices: tuple[DeviceNode, ...] = ()
+    mounts: tuple[ResponseMount, ...] = ()
+    devices: tuple[DeviceSpec, ...] = ()
     annotations: Mapping[str, str] = field(default_factory=dict)
     cdi_devices: tuple[str, ...] = ()
 
-    def __add__(self, other: Edits) -> Edits:
+    def __add__(self, other: ContainerResponse) -> ContainerResponse:
         """Return both; of one variable or annotation the later value counts, and nothing is listed twice."""
-        return Edits(
+        return ContainerResponse(
             envs={**self.envs, **other.envs},
             mounts=tuple(dict.fromkeys(self.mounts + other.mounts)),
             devices=tuple(dict.fromkeys(self.devices + other.devices)),
@@ -119,7 +119,7 @@ class Grant:
     unique_id: str
 
 
-def allocate(resource: Resource, ids: Sequence[str], rules: Rules, unique_id: str) -> Edits:
+def allocate(resource: Resource, ids: Sequence[str], rules: Rules, unique_id: str) -> ContainerResponse:
     """Return what one container gets for these device ids, in the order in which they were asked for.
 
     `unique_id` tells the container's CDI annotation from others. Raises AllocationError, naming resource and id.
@@ -129,7 +129,7 @@ def allocate(resource: Resource, ids: Sequence[str], rules: Rules, unique_id: st
     grant = Grant(
         resource=resource, devices=devices, names=tuple(dict.fromkeys(names)), rules=rules, unique_id=unique_id
     )
-    return sum((contribute(grant) for contribute in CONTRIBUTIONS), Edits())
+    return sum((contribute(grant) for contribute in CONTRIBUTIONS), ContainerResponse())
 
 
 def _validated(resource: Resource, ids: Sequence[str]) -> tuple[Device, ...]:
@@ -149,7 +149,7 @@ def _validated(resource: Resource, ids: Sequence[str]) -> tuple[Device, ...]:
     return devices
 
 
-def _cdi(grant: Grant) -> Edits:
+def _cdi(grant: Grant) -> ContainerResponse:
     rules = grant.rules
     names = (
         *(qualified_name(CdiClass.GPU, name) for name in grant.names),
@@ -158,67 +158,74 @@ def _cdi(grant: Grant) -> Edits:
     )
     annotated = names and DeviceListStrategy.CDI_ANNOTATIONS in rules.strategies
     key = f"{rules.annotation_prefix}nvidia-device-plugin_{grant.unique_id}"
-    return Edits(
+    return ContainerResponse(
         annotations={key: ",".join(names)} if annotated else {},
         cdi_devices=names if DeviceListStrategy.CDI_CRI in rules.strategies else (),
     )
 
 
-def _mps(grant: Grant) -> Edits:
+def _mps(grant: Grant) -> ContainerResponse:
     resource, host = grant.resource, MpsRoot(grant.rules.mps_root)
     whole = grant.devices and all(device.replica is None for device in grant.devices)
     if resource.sharing is not SharingStrategy.MPS or whole:
-        return Edits()
+        return ContainerResponse()
     pipe = MpsRoot(CONTAINER_ROOT).pipe(resource.name)
-    return Edits(
+    return ContainerResponse(
         envs={"CUDA_MPS_PIPE_DIRECTORY": pipe},
         mounts=(
-            Mount(container_path=pipe, host_path=host.pipe(resource.name)),
-            Mount(container_path=_SHM, host_path=host.shm),
+            ResponseMount(container_path=pipe, host_path=host.pipe(resource.name)),
+            ResponseMount(container_path=_SHM, host_path=host.shm),
         ),
     )
 
 
-def _extras(grant: Grant) -> Edits:
-    return Edits(envs={f"NVIDIA_{cdi_class.value.upper()}": "enabled" for cdi_class in grant.rules.extras})
+def _extras(grant: Grant) -> ContainerResponse:
+    return ContainerResponse(envs={f"NVIDIA_{cdi_class.value.upper()}": "enabled" for cdi_class in grant.rules.extras})
 
 
-def _envvar(grant: Grant) -> Edits:
+def _envvar(grant: Grant) -> ContainerResponse:
     if DeviceListStrategy.ENVVAR not in grant.rules.strategies:
-        return Edits()
+        return ContainerResponse()
     channels = ",".join(map(str, grant.rules.imex_channels))
-    return Edits(
+    return ContainerResponse(
         envs={_VISIBLE_DEVICES: ",".join(grant.names), **({_IMEX_CHANNELS: channels} if channels else {})},
     )
 
 
-def _volume_mounts(grant: Grant) -> Edits:
+def _volume_mounts(grant: Grant) -> ContainerResponse:
     if DeviceListStrategy.VOLUME_MOUNTS not in grant.rules.strategies:
-        return Edits()
+        return ContainerResponse()
     names = (*grant.names, *(f"imex/{channel}" for channel in grant.rules.imex_channels))
-    return Edits(
+    return ContainerResponse(
         envs={_VISIBLE_DEVICES: _VOLUME_ROOT},
-        mounts=tuple(Mount(container_path=join(_VOLUME_ROOT, name), host_path=_NULL) for name in names),
+        mounts=tuple(ResponseMount(container_path=join(_VOLUME_ROOT, name), host_path=_NULL) for name in names),
     )
 
 
-def _device_nodes(grant: Grant) -> Edits:
+def _device_nodes(grant: Grant) -> ContainerResponse:
     rules = grant.rules
     if not rules.pass_device_specs or only_cdi(rules.strategies):
-        return Edits()
+        return ContainerResponse()
     paths = (
         *rules.control_nodes,
         *(path for device in grant.devices for path in device.paths),
         *(IMEX_CHANNEL_NODE.format(channel) for channel in rules.imex_channels),
     )
     # The shares of a GPU, and the MIG devices of one, have nodes in common.
-    return Edits(
+    return ContainerResponse(
         devices=tuple(
-            DeviceNode(container_path=path, host_path=normpath(join(rules.dev_root, path.lstrip("/"))))
+            DeviceSpec(container_path=path, host_path=normpath(join(rules.dev_root, path.lstrip("/"))))
             for path in dict.fromkeys(paths)
         )
     )
 
 
-CONTRIBUTIONS: tuple[Callable[[Grant], Edits], ...] = (_cdi, _mps, _extras, _envvar, _volume_mounts, _device_nodes)
+CONTRIBUTIONS: tuple[Callable[[Grant], ContainerResponse], ...] = (
+    _cdi,
+    _mps,
+    _extras,
+    _envvar,
+    _volume_mounts,
+    _device_nodes,
+)
 """In this order: MPS mounts before all others, and volume mounts after the variable that they take over."""

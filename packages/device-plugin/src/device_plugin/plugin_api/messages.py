@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from device_plugin.allocation.allocate import Edits
+from device_plugin.allocation.allocate import ContainerResponse
 from gpu_core.health.book import HealthBook
 from gpu_core.resources.model import Device, Resource
 from gpu_kubelet._pb import deviceplugin_pb2 as pb
@@ -54,20 +54,20 @@ def list_message(devices: Iterable[ListedDevice]) -> pb.ListAndWatchResponse:
     return pb.ListAndWatchResponse(devices=[_device(device) for device in devices])
 
 
-def container_message(edits: Edits) -> pb.ContainerAllocateResponse:
+def container_message(response: ContainerResponse) -> pb.ContainerAllocateResponse:
     """Return what one container is given."""
     return pb.ContainerAllocateResponse(
-        envs=dict(sorted(edits.envs.items())),
+        envs=dict(sorted(response.envs.items())),
         mounts=[
             pb.Mount(container_path=mount.container_path, host_path=mount.host_path, read_only=False)
-            for mount in edits.mounts
+            for mount in response.mounts
         ],
         devices=[
             pb.DeviceSpec(container_path=node.container_path, host_path=node.host_path, permissions=_READ_AND_WRITE)
-            for node in edits.devices
+            for node in response.devices
         ],
-        annotations=dict(sorted(edits.annotations.items())),
-        cdi_devices=[pb.CDIDevice(name=name) for name in edits.cdi_devices],
+        annotations=dict(sorted(response.annotations.items())),
+        cdi_devices=[pb.CDIDevice(name=name) for name in response.cdi_devices],
     )
 
 

@@ -120,7 +120,7 @@ class DevicePlugin(rpc.DevicePluginServicer):
             self._refuse(context, serving, error)
         self._took("Allocate", serving, began)
         self._counters.add(ALLOCATIONS, len(granted), resource=serving.resource.name)
-        return pb.AllocateResponse(container_responses=[container_message(edits) for edits in granted])
+        return pb.AllocateResponse(container_responses=[container_message(response) for response in granted])
 
     def PreStartContainer(
         self, request: pb.PreStartContainerRequest, context: grpc.ServicerContext
