@@ -55,9 +55,26 @@ def test_subcommands_are_described_in_full(capsys: pytest.CaptureFixture[str]) -
     commands = capsys.readouterr().out.partition("Commands:\n")[2].partition("\n\n")[0]
     assert " ".join(commands.split()) == (
         "probe Look at a device. "
-        "simulated-nodes List the simulated nodes that come along for --simulated- node. "
+        "simulated-nodes List the simulated nodes that come along for --simulated-node. "
         "check-config Check a config file strictly and show every effective value with where it comes from."
     )
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_names_with_hyphens_are_in_one_piece(program: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """What people copy out of the help works."""
+    assert run_program(program, ["--help"], {"COLUMNS": "80"}, lambda _: 1) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.endswith("-") and "/" not in line] == []
+
+
+def test_what_a_subcommand_takes_is_listed_beside_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not under a heading of the program's, such as `Logs and metrics`."""
+    assert run("check-config", "--help") == 0
+
+    headings = [line for line in capsys.readouterr().out.splitlines() if line.endswith(":") and line[0] != " "]
+    assert headings == ["Arguments:", "Options:"]
 
 
 def test_help_is_a_subcommand_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,7 +101,7 @@ def test_a_subcommand_has_its_own_help(capsys: pytest.CaptureFixture[str]) -> No
         "Usage: nvidia-device-plugin probe [OPTIONS] DEVICE\n\n  Look at a device.\n\n  The flags of"
     )
     assert "\nArguments:\n  DEVICE  [required]\n" in text
-    assert "--depth <int>" in text
+    assert "--depth NUMBER" in text
 
 
 def test_a_subcommand_without_its_arguments_can_still_be_asked_for_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,7 +103,7 @@ class TopologySettings:
         [],
         "Draw the node as text for people or write it as JSON for programs.",
         default=OutputFormat.TEXT,
-        group=Group.LABELS,
+        group=Group.COMMAND,
         ours=True,
     )
 

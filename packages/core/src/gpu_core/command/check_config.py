@@ -40,7 +40,7 @@ class CheckConfigSettings:
         [],
         "Write the result as text for people or as JSON for programs.",
         default=OutputFormat.TEXT,
-        group=Group.OPERATION,
+        group=Group.COMMAND,
         ours=True,
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -47,7 +48,17 @@ _DISCOVERY = key_path("flags.deviceDiscoveryStrategy")
 _VALUES: dict[KeyPath, Callable[[], Sequence[tuple[str, str]]]] = {("--simulated-node",): describe_nodes}
 """What a shell may offer for options that take more than what is offered."""
 
-_METAVARS = {Form.DURATION: "DURATION", Form.INTEGERS: "NUMBERS", Form.TEXTS: "LIST"}
+_METAVARS = {
+    Form.TEXT: "TEXT",
+    Form.INTEGER: "NUMBER",
+    Form.NUMBER: "NUMBER",
+    Form.DURATION: "DURATION",
+    Form.INTEGERS: "NUMBERS",
+    Form.TEXTS: "LIST",
+}
+# A hyphen at which no line is broken: people copy flags, names and paths out of the help.
+_FIRM = "\u2011"
+_LONGEST_FIRM = 32
 
 
 def show_help(program: Program[Any], subcommands: Sequence[Subcommand], chosen: Subcommand | None) -> None:
@@ -56,7 +67,7 @@ def show_help(program: Program[Any], subcommands: Sequence[Subcommand], chosen: 
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         _command(program, subcommands)(words, prog_name=program.commands[0], standalone_mode=False)
-    tell(text.getvalue())
+    tell(_hyphenated(text.getvalue()))
 
 
 def complete(program: Program[Any], subcommands: Sequence[Subcommand], words: Sequence[str], name: str) -> int:
@@ -78,8 +89,17 @@ def complete(program: Program[Any], subcommands: Sequence[Subcommand], words: Se
             f"Completion cannot be installed{place}: {error.strerror or error}. "
             "--show-completion prints the script, to put where the shell finds it."
         ) from error
-    tell(text.getvalue())
+    tell(_hyphenated(text.getvalue()))
     return code
+
+
+def _firm(doc: str) -> str:
+    """Keep words with hyphens in one piece until the text is laid out, but for those that would fill a line."""
+    return re.sub(r"\S+", lambda word: word[0].replace("-", _FIRM) if len(word[0]) <= _LONGEST_FIRM else word[0], doc)
+
+
+def _hyphenated(laid_out: str) -> str:
+    return laid_out.replace(_FIRM, "-")
 
 
 _words_of_bash = BashComplete.get_completion_args
@@ -109,8 +129,8 @@ def _command(program: Program[Any], subcommands: Sequence[Subcommand], *, every_
         describe = app.command(
             subcommand.name,
             cls=_CommandWithHeadings,
-            help=f"{subcommand.doc}\n\nThe flags of {program.commands[0]} itself count here too.",
-            short_help=subcommand.doc,
+            help=f"{_firm(subcommand.doc)}\n\nThe flags of {program.commands[0]} itself count here too.",
+            short_help=_firm(subcommand.doc),
             epilog=_examples(subcommand.examples, prefix),
         )
         # In a subcommand's help they would hide its own.
@@ -166,7 +186,7 @@ def _declaration(option: Option) -> Any:
     default = default_text(option)
     return typer.Option(
         *names,
-        help=f"{option.doc} Default: {default}." if default else option.doc,
+        help=_firm(f"{option.doc} Default: {default}." if default else option.doc),
         envvar=list(option.variables) or None,
         metavar=_METAVARS.get(option.form),
         show_default=False,

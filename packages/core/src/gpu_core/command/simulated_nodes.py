@@ -27,7 +27,7 @@ class SimulatedNodesSettings:
         [],
         "Write the list as text for people or as JSON for programs.",
         default=OutputFormat.TEXT,
-        group=Group.OPERATION,
+        group=Group.COMMAND,
         ours=True,
     )
 

@@ -23,7 +23,7 @@ class CdiSettings:
         [],
         "File for the specification of GPUs; empty for standard output.",
         default="",
-        group=Group.OPERATION,
+        group=Group.COMMAND,
     )
 
 

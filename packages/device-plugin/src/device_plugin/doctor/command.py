@@ -40,21 +40,21 @@ class DoctorSettings:
         [],
         "Write findings as text for people or as JSON for programs.",
         default=Format.TEXT,
-        group=Group.OPERATION,
+        group=Group.COMMAND,
     )
     host_root: str = setting(
         "host-root",
         [],
         "Where the host's root is mounted, to look at its container runtime from inside a container.",
         default="",
-        group=Group.OPERATION,
+        group=Group.COMMAND,
     )
     fail_on: FailOn = setting(
         "fail-on",
         [],
         "Level of a finding from which on the exit code is 1.",
         default=FailOn.PROBLEM,
-        group=Group.OPERATION,
+        group=Group.COMMAND,
     )
 
 

@@ -29,14 +29,14 @@ class StatusSettings:
     device_plugin_dir: str = common_settings.device_plugin_dir()
 
     format: Format = setting(
-        "format", [], "Write a table for people or JSON for programs.", default=Format.TABLE, group=Group.OPERATION
+        "format", [], "Write a table for people or JSON for programs.", default=Format.TABLE, group=Group.COMMAND
     )
     pod_resources_socket: str = setting(
         "pod-resources-socket",
         [],
         "Socket on which the kubelet tells which pod holds which device.",
         default="/var/lib/kubelet/pod-resources/kubelet.sock",
-        group=Group.KUBELET,
+        group=Group.COMMAND,
     )
 
 

@@ -48,7 +48,7 @@ class GfdSettings(HardwareSettings):
     publish_fallback: LabelDestination | None = setting(
         "publish-fallback",
         ["GFD_PUBLISH_FALLBACK"],
-        "Where the labels go while the cluster has no NodeFeature resource: file or node; without it they wait.",
+        "Where the labels go while the cluster has no NodeFeature resource; without it they wait.",
         default=None,
         group=Group.LABELS,
         ours=True,

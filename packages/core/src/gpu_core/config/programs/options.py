@@ -31,6 +31,8 @@ class Group(StrEnum):
     SELECTION = "Choosing a config"
     SIMULATION = "Simulated hardware"
     OPERATION = "Logs and metrics"
+    COMMAND = "Options"
+    """What a subcommand takes besides the program's own options, beside `--help`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from gpu_core.config.words import LogFormat, LogLevel
 
 def metrics_address() -> Any:
     """Declare the setting `--metrics-address`, for programs and for those who ask them over HTTP."""
-    doc = "Address for /metrics, /healthz and /readyz, such as `:9400`; empty for none."
+    doc = "Address for /metrics, /healthz and /readyz, such as `:9480`; empty for none."
     return setting("metrics-address", ["METRICS_ADDRESS"], doc, default="", group=Group.OPERATION, ours=True)
 
 
