@@ -246,6 +246,15 @@ def test_a_node_without_gpus_waits_for_some(kubelet: Kubelet) -> None:
         assert kubelet.log.events(Registered) == ()
 
 
+def test_gpus_that_offer_nothing_are_not_taken_for_a_node_without_gpus(kubelet: Kubelet) -> None:
+    with run_plugin(kubelet, "a100-mig-empty", "--mig-strategy=mixed") as plugin:
+        plugin.rescan()
+        assert plugin.log.count("has MIG enabled but no MIG devices") == 1
+        assert plugin.log.count("as none of this node's GPUs offers a device") == 1
+        assert plugin.log.count("If this is no GPU node") == 0
+        assert kubelet.log.events(Registered) == ()
+
+
 def test_partitions_in_the_making_leave_what_is_there_and_take_what_is_gone(kubelet: Kubelet) -> None:
     with run_plugin(kubelet, "a100x2-mig-1g", "--mig-strategy=single") as plugin:
         kubelet.log.wait_for(Listed)

@@ -40,7 +40,7 @@ def test_questions_that_cannot_be_met_leave_the_choice_to_the_kubelet_and_are_lo
         said = [line for line in plugin.log.lines() if "cannot be met" in line["event"]]
         assert [(line["level"], line["resource"], line["reason"][:60]) for line in said] == [
             ("warning", GPU, "it asks for -1 devices"),
-            ("warning", GPU, "it asks for 2 devices, and only 1 are available"),
+            ("warning", GPU, "it asks for 2 devices, and only 1 is available"),
             ("warning", GPU, "it requires 2 devices and asks for only 1"),
             ("warning", GPU, f"it requires devices that are not available: {unknown}"[:60]),
         ]

@@ -12,7 +12,7 @@ from core.resources.building import mig_device, mig_gpu, node_of, whole_gpu
 from gpu_core.health.summary import Condition, News, changed_at, condition_of, news, patch
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-HEALTHY = Condition(status="True", reason="GpusHealthy", message="All 2 GPUs are healthy.")
+HEALTHY = Condition(status="True", reason="GpusHealthy", message="Both GPUs are healthy.")
 NODE = node_of(mig_gpu(0, mig_devices=(mig_device(0, 0, "1g.5gb", gpu_instance=7),)), whole_gpu(1))
 XID = "XID 79 (GPU has fallen off the bus) occurred"
 
@@ -101,7 +101,7 @@ def test_the_patch_names_one_condition_only() -> None:
                     "type": "GPUHealthy",
                     "status": "True",
                     "reason": "GpusHealthy",
-                    "message": "All 2 GPUs are healthy.",
+                    "message": "Both GPUs are healthy.",
                     "lastHeartbeatTime": "2026-01-02T03:04:05Z",
                     "lastTransitionTime": "2025-01-01T00:00:00Z",
                 }

@@ -62,18 +62,18 @@ KINDS = [
     ("available", "required", "size", "reason"),
     [
         pytest.param([0], [], -1, "it asks for -1 devices", id="a negative size"),
-        pytest.param([0], [], 2, "it asks for 2 devices, and only 1 are available", id="more than are available"),
-        pytest.param([], [], 1, "it asks for 1 devices, and only 0 are available", id="nothing is available"),
+        pytest.param([0], [], 2, "it asks for 2 devices, and only 1 is available", id="more than are available"),
+        pytest.param([], [], 1, "it asks for 1 device, and only 0 are available", id="nothing is available"),
         pytest.param(
             [0, "nope"],
             [],
             2,
-            "it asks for 2 devices, and only 1 are available",
+            "it asks for 2 devices, and only 1 is available",
             id="more than are available and known",
         ),
-        pytest.param([0, 0], [], 2, "it asks for 2 devices, and only 1 are available", id="one that is named twice"),
+        pytest.param([0, 0], [], 2, "it asks for 2 devices, and only 1 is available", id="one that is named twice"),
         pytest.param(
-            [0], [0], 0, "it requires 1 devices and asks for only 0", id="nothing, though something is required"
+            [0], [0], 0, "it requires 1 device and asks for only 0", id="nothing, though something is required"
         ),
         pytest.param(
             [], [0], 1, "it requires devices that are not available: {0}", id="a required device that is in use"

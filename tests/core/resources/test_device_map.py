@@ -33,6 +33,30 @@ def test_a_mig_device_adds_the_nodes_of_its_instances() -> None:
     assert resource == Resource(name="nvidia.com/mig-1g.5gb", devices=(device,))
 
 
+@pytest.mark.parametrize(
+    ("count", "warnings"),
+    [
+        pytest.param(0, [], id="not without MIG"),
+        pytest.param(1, ["GPU 0 (GPU-0) is in MIG mode, and the MIG strategy is none: it is served"], id="one GPU"),
+        pytest.param(
+            2,
+            ["GPU 0 (GPU-0) and GPU 1 (GPU-1) are in MIG mode, and the MIG strategy is none: they are served"],
+            id="several GPUs in one line",
+        ),
+    ],
+)
+def test_mig_devices_that_nobody_asked_for_are_told(count: int, warnings: list[str]) -> None:
+    """As in the original, the whole GPU is served: who meets MIG for the first time would look for it in vain."""
+    gpus = [mig_gpu(index, "1g.5gb", "2g.10gb") for index in range(count)]
+    (resource,), told = build_resources(node_of(*gpus, whole_gpu(count)), config_of(mig="none"))
+    rest = (
+        " whole, though CUDA uses one MIG device at most. To serve MIG devices, set --mig-strategy to single or mixed."
+    )
+
+    assert len(resource.devices) == count + 1
+    assert told == tuple(f"{warning}{rest}" for warning in warnings)
+
+
 def test_shares_know_their_device_and_number() -> None:
     gpu = whole_gpu(0)
     config = config_of(sharing=time_slicing(entry(replicas=2), fail_requests_greater_than_one=True))

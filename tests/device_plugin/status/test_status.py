@@ -102,7 +102,7 @@ def test_without_http_the_sockets_are_asked(kubelet: Kubelet, capsys: pytest.Cap
             kubelet.log.wait_for(Listed, resource=name)
         assert status(f"--device-plugin-dir={kubelet.directory}", "--pod-resources-socket=/nowhere") == 0
     out = capsys.readouterr().out
-    assert re.fullmatch(r"(\d) of \1 devices are healthy", out.splitlines()[0])
+    assert re.fullmatch(r"All \d devices are healthy", out.splitlines()[0])
     assert out.splitlines()[3].split()[0] == "nvidia.com/mig-1g.5gb"
     assert "Reasons are told over HTTP only" in out
     assert "Which pod holds which device is not known: /nowhere is not there." in out
@@ -118,7 +118,7 @@ def test_an_address_where_nothing_answers_falls_back_to_the_sockets(
         flags = ["--metrics-address=127.0.0.1:1", f"--device-plugin-dir={kubelet.directory}"]
         assert status(*flags, f"--pod-resources-socket={kubelet.socket}") == 0
     out = capsys.readouterr().out
-    assert out.startswith("1 of 1 devices need attention: GPU-")
+    assert out.startswith("The only device needs attention: GPU-")
     assert "Its sockets were asked instead" in out
     assert "unhealthy" in out
     assert "does not tell on" in out

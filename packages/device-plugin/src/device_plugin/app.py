@@ -155,7 +155,8 @@ class App:
         if filtered.note:
             self._about_node(filtered.note, say=self._log.info)
         if not served:
-            warnings = (*warnings, _ALL_LEFT_OUT if filtered.empties else _NOTHING)
+            found = bool(inventory.gpus or inventory.unreadable)
+            warnings = (*warnings, _ALL_LEFT_OUT if filtered.empties else _NONE_OFFERS if found else _NOTHING)
         self._about_node.all((*filter(None, [filtered.warning]), *warnings))
         self._schedule()
 
@@ -223,6 +224,10 @@ class App:
 _ALL_LEFT_OUT = (
     "There is no GPU to serve, since `devices.include` and `devices.exclude` leave out all of this node's. Nothing is "
     "registered with the kubelet until they let one through."
+)
+_NONE_OFFERS = (
+    "There is nothing to serve, as none of this node's GPUs offers a device. Nothing is registered with the kubelet "
+    "until one does."
 )
 _NOTHING = (
     "There is no GPU to serve. Waiting indefinitely for one to appear; nothing is registered with the kubelet until "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gpu_core.counted import counted
 from gpu_core.errors import SuiteError
 from gpu_core.mps import DaemonPlan
 from gpu_core.runtime.counters import Counters
@@ -135,4 +136,4 @@ class Supervised:
 
 
 def _runs(plan: DaemonPlan) -> str:
-    return f"it runs for {len(plan.uuids)} GPUs, with up to {plan.replicas} clients each"
+    return f"it runs for {counted(len(plan.uuids), 'GPU')}, with up to {plan.replicas} clients each"

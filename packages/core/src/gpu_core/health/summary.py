@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from gpu_core.counted import all_of
 from gpu_core.health.book import HealthBook
 from gpu_core.health.ledger import Transition
 
@@ -50,8 +51,7 @@ def condition_of(type_: str, book: HealthBook) -> Condition:
         unhealthy.setdefault(uuid, entry.reason)
     good_is_true = _GOOD.search(type_) is not None
     if not unhealthy:
-        count = len(book.gpus)
-        message = f"{'The only GPU is' if count == 1 else f'All {count} GPUs are'} healthy."
+        message = f"{all_of(len(book.gpus), 'GPU')} healthy."
         return Condition(status=str(good_is_true), reason="GpusHealthy", message=message)
     told = _listed([f"{unit_name(book, uuid)}: {reason}" for uuid, reason in unhealthy.items()])
     return Condition(status=str(not good_is_true), reason="GpusUnhealthy", message=f"{told}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from gpu_core.counted import counted
 from gpu_core.preference.best_set import TooMuchWork, best_set
 from gpu_core.preference.close_set import close_set
 from gpu_core.preference.closeness import Links, pair_scores
@@ -52,15 +53,16 @@ def prefer(
 def _reason_against(free: Collection[str], required: Sequence[str], size: int) -> str:
     """Return why a question cannot be met, whatever kind of devices it is about; empty where it can."""
     if size < 0:
-        return f"it asks for {size} devices"
+        return f"it asks for {counted(size, 'device')}"
     missing = [id_ for id_ in required if id_ not in free]
     if missing:
         more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
         return f"it requires devices that are not available: {', '.join(missing[:_MOST_NAMED])}{more}"
     if len(required) > size:
-        return f"it requires {len(required)} devices and asks for only {size}"
+        return f"it requires {counted(len(required), 'device')} and asks for only {size}"
     if len(free) < size:
-        return f"it asks for {size} devices, and only {len(free)} are available"
+        verb = "is" if len(free) == 1 else "are"
+        return f"it asks for {counted(size, 'device')}, and only {len(free)} {verb} available"
     return ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
 from gpu_core.config.model import DEFAULT_RESOURCE, Config
@@ -22,12 +22,25 @@ def check_mig_layout(gpus: Sequence[Gpu], strategy: MigStrategy) -> tuple[str, .
     empty = [gpu for gpu in readable if gpu.mig_enabled and not gpu.mig_devices]
     if strategy is MigStrategy.SINGLE:
         _check_uniform(readable, empty)
+    if strategy is MigStrategy.NONE:
+        return tuple(_served_whole([gpu for gpu in readable if gpu.mig_enabled]))
     if strategy is not MigStrategy.MIXED:
         return ()
     return tuple(
         f"{_gpu(gpu)} has MIG enabled but no MIG devices, so it offers nothing. Create some, or disable MIG."
         for gpu in empty
     )
+
+
+def _served_whole(partitioned: Sequence[Gpu]) -> Iterator[str]:
+    """Say what becomes of MIG devices that nobody asked for: as in the original, their GPUs are served whole."""
+    if partitioned:
+        one = len(partitioned) == 1
+        yield (
+            f"{_list(map(_gpu, partitioned))} {'is' if one else 'are'} in MIG mode, and the MIG strategy is none: "
+            f"{'it is' if one else 'they are'} served whole, though CUDA uses one MIG device at most. To serve MIG "
+            "devices, set --mig-strategy to single or mixed."
+        )
 
 
 def _check_uniform(gpus: Sequence[Gpu], empty: Sequence[Gpu]) -> None:

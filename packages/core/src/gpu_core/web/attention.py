@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gpu_core.counted import all_of
 from gpu_core.web.gpus import CauseView, GpuView, unreadable, whole_causes
 
 
@@ -43,12 +44,10 @@ class Attention:
         match self.total, count:
             case 0, _:
                 return ""
-            case 1, 0:
-                return "The only GPU is healthy"
+            case _, 0:
+                return f"{all_of(self.total, 'GPU')} healthy"
             case 1, _:
                 return f"The only GPU needs attention: {listed}"
-            case _, 0:
-                return f"All {self.total} GPUs are healthy"
             case _, 1:
                 return f"1 of {self.total} GPUs needs attention: {listed}"
         return f"{count} of {self.total} GPUs need attention: {listed}"

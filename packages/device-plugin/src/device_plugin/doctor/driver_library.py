@@ -11,6 +11,7 @@ from posixpath import dirname, join
 from device_plugin.doctor.finding import DRIVERLESS, Finding, Trouble, ok, problem, skipped, warning
 from device_plugin.doctor.pci_bus import KERNEL_DRIVER, gpus_on_bus, on_pci
 from device_plugin.doctor.scene import Scene
+from gpu_core.counted import counted
 from gpu_core.devices.file_root import FileRoot
 from gpu_core.devices.library_search import FLAG, LOADER, LibrarySearch
 from gpu_core.devices.model import Platform
@@ -132,7 +133,8 @@ def answer(scene: Scene) -> Iterator[Finding]:
     if usable:
         names = sorted({gpu.name or "unknown product" for gpu in usable})
         version = inventory.driver_version or "of unknown version"
-        yield ok(ANSWER, f"The driver {version} answers: {len(usable)} GPUs that can be used ({', '.join(names)}).")
+        gpus = counted(len(usable), "GPU")
+        yield ok(ANSWER, f"The driver {version} answers: {gpus} that can be used ({', '.join(names)}).")
     elif not inventory.gpus and not inventory.unreadable:
         yield problem(
             ANSWER,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from device_plugin.doctor.finding import Finding, Trouble, ok, problem, warning
 from device_plugin.doctor.scene import Scene
 from gpu_core.config.words import MigStrategy
+from gpu_core.counted import counted
 from gpu_core.devices.mig_minors import MIG_MINORS_FILE
 
 EXAMINATION = "MIG"
@@ -35,7 +36,8 @@ def mig(scene: Scene) -> Iterator[Finding]:
     if scene.config.flags.mig_strategy is MigStrategy.NONE:
         yield warning(
             EXAMINATION,
-            f"{len(enabled)} GPUs are partitioned, and the MIG strategy is none.",
+            f"{counted(len(enabled), 'GPU')} {'is' if len(enabled) == 1 else 'are'} partitioned, and the MIG strategy "
+            "is none.",
             "MIG devices are not served, and containers that get such a GPU as a whole cannot run CUDA on all of it.",
             "Set --mig-strategy to single or mixed.",
         )
@@ -51,15 +53,16 @@ def mig(scene: Scene) -> Iterator[Finding]:
     elif not scene.simulated:
         yield from _access(scene, [minor for device in devices for minor in device.capability_minors or ()])
     if devices:
-        yield ok(EXAMINATION, f"{len(devices)} MIG devices on {len(enabled)} GPUs.")
+        yield ok(EXAMINATION, f"{counted(len(devices), 'MIG device')} on {counted(len(enabled), 'GPU')}.")
 
 
 def _access(scene: Scene, minors: list[int]) -> Iterator[Finding]:
     missing = [path for path in map(_CAPS.format, minors) if not scene.own.path(path).exists()]
     if missing:
+        verb = "is" if len(missing) == 1 else "are"
         yield problem(
             EXAMINATION,
-            f"{len(missing)} access nodes of MIG devices are not there, {missing[0]} for one.",
+            f"{counted(len(missing), 'access node')} of MIG devices {verb} not there, {missing[0]} for one.",
             "Containers with these MIG devices cannot use them.",
             "Run `nvidia-modprobe -f /proc/driver/nvidia/capabilities/…/access` on the node, or `nvidia-smi`, which "
             "make them.",

@@ -52,14 +52,12 @@ def _hardware(standing: Standing) -> Check:
         device for device in devices if device.gpu is not None and not standing.book.state(device.uuid).healthy
     ]
     gpus = 0 if standing.inventory is None else len(standing.inventory.gpus)
-    reason = f"{gpus} found, {len(devices)} devices and shares served"
+    listed = "1 device" if len(devices) == 1 else f"{len(devices)} devices and shares"
+    reason = f"{gpus} found, {listed} served"
     if unhealthy:
         # GPUs first: they are what somebody has to do something about, however many share them.
         broken = len({device.physical for device in unhealthy})
-        reason = (
-            f"{gpus} found, {broken} of them unhealthy; {len(devices)} devices and shares served, {len(unhealthy)} of "
-            "them unhealthy"
-        )
+        reason = f"{gpus} found, {broken} of them unhealthy; {listed} served, {len(unhealthy)} of them unhealthy"
     unanswered = tuple(_unanswered(standing))
     concern = bool(unhealthy or unanswered)
     return Check(name="GPUs", ok=True, reason="; ".join([reason, *unanswered]), concern=concern)

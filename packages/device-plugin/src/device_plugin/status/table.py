@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gpu_core.counted import all_of
 from gpu_core.web.frame import ago, moment
 from gpu_core.web.gpus import recovery_text
 
@@ -65,8 +66,10 @@ def _headline(document: Mapping[str, Any]) -> str:
     if not healthy:
         return "No device is served"
     if not unhealthy:
-        return f"{len(healthy)} of {len(healthy)} devices are healthy"
-    return f"{len(unhealthy)} of {len(healthy)} devices need attention: {', '.join(unhealthy)}"
+        return f"{all_of(len(healthy), 'device')} healthy"
+    need = "needs" if len(unhealthy) == 1 else "need"
+    which = "The only device" if len(healthy) == 1 else f"{len(unhealthy)} of {len(healthy)} devices"
+    return f"{which} {need} attention: {', '.join(unhealthy)}"
 
 
 def _attention(document: Mapping[str, Any]) -> Iterator[str]:
