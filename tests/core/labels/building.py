@@ -11,7 +11,7 @@ from gpu_core.config.model import Config, Flags, GfdFlags
 from gpu_core.config.sharing import ReplicatedResource, ReplicatedResources, Sharing
 from gpu_core.config.words import ExtraLabels, MigStrategy
 from gpu_core.devices.model import Gpu, Inventory, MigAttributes, MigDevice, PciFacts, Platform
-from gpu_core.labels import Node, NodeFacts
+from gpu_core.labels import Described, NodeFacts
 
 MIB = 1024 * 1024
 FACTS = NodeFacts(timestamp=1_700_000_000, machine_type="DGX H100")
@@ -100,9 +100,9 @@ def shares(name: str, replicas: int, *, rename: str | None = None, by_default: b
     )
 
 
-def node(*gpus: Gpu, config: Config | None = None, facts: NodeFacts = FACTS, **inventory_facts: Any) -> Node:
+def node(*gpus: Gpu, config: Config | None = None, facts: NodeFacts = FACTS, **inventory_facts: Any) -> Described:
     """Return a node for a labeler."""
-    return Node(inventory=inventory(*gpus, **inventory_facts), facts=facts, config=config or Config())
+    return Described(inventory=inventory(*gpus, **inventory_facts), facts=facts, config=config or Config())
 
 
 def shuffled(found: Inventory, seed: int) -> Inventory:

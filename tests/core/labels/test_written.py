@@ -82,7 +82,7 @@ def test_mig_profile_and_shared_stay_behind_the_checksum() -> None:
 
 def test_a_gpu_that_cannot_be_described_still_counts_as_another_model() -> None:
     whole, unread = gpu(0, "GPU AB"), gpu(1, "GPU A/B", compute_capability=None)
-    assert node(whole, unread).alike_models == {"GPU AB", "GPU A/B"}
+    assert node(whole, unread).alike_products == {"GPU AB", "GPU A/B"}
 
 
 NAMES = st.lists(st.text(alphabet="ab/ -_.é", max_size=8) | st.text(max_size=90), min_size=1, max_size=5)

@@ -20,9 +20,9 @@ from gpu_core.labels import (
     versions,
     vgpu,
 )
-from gpu_core.labels.labeler import PREFIX, Labeler, Labels, Node, NodeFacts
+from gpu_core.labels.labeler import PREFIX, Described, Labeler, Labels, NodeFacts
 
-__all__ = ["LABELERS", "PREFIX", "Labels", "Node", "NodeFacts", "all_labels", "describe"]
+__all__ = ["LABELERS", "PREFIX", "Described", "Labels", "NodeFacts", "all_labels", "describe"]
 
 LABELERS: tuple[Labeler, ...] = (
     timestamp.label,
@@ -46,7 +46,7 @@ LABELERS: tuple[Labeler, ...] = (
 
 def describe(inventory: Inventory, facts: NodeFacts, config: Config) -> Labels:
     """Return all labels of a node sorted by key, and what is to be said about those that are missing."""
-    node = Node(inventory=inventory, facts=facts, config=config)
+    node = Described(inventory=inventory, facts=facts, config=config)
     parts = [labeler(node) for labeler in LABELERS]
     merged: dict[str, str] = {}
     for part in parts:

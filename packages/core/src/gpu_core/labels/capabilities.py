@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_core.config.words import SharingStrategy
-from gpu_core.labels.labeler import PREFIX, Labels, Node
+from gpu_core.labels.labeler import PREFIX, Described, Labels
 
 _MIG_WITH_MPS = (
     "The configuration shares GPUs through MPS, which GPUs in MIG mode cannot do. Turn MIG off on this node, or "
@@ -11,14 +11,14 @@ _MIG_WITH_MPS = (
 )
 
 
-def mig(node: Node) -> Labels:
+def mig(node: Described) -> Labels:
     """`mig.capable`: whether any GPU could be partitioned."""
     if not node.gpus:
         return Labels()
     return Labels(values={f"{PREFIX}mig.capable": _word(any(gpu.mig_capable for gpu in node.gpus))})
 
 
-def mps(node: Node) -> Labels:
+def mps(node: Described) -> Labels:
     """`mps.capable`: whether the MPS daemon should run here, which needs MPS sharing and no GPU in MIG mode."""
     if not node.gpus:
         return Labels()

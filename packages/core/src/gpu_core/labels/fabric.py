@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpu_core.devices.model import Fabric, Gpu
-from gpu_core.labels.labeler import PREFIX, Labels, Node
+from gpu_core.labels.labeler import PREFIX, Described, Labels
 from gpu_core.labels.values import label_value
 
 _CALL = "DeviceGetGpuFabricInfo"
 
 
-def label(node: Node) -> Labels:
+def label(node: Described) -> Labels:
     """`gpu.clique`: `<cluster uuid>.<clique id>`, when every attached GPU of the node names the same one."""
     failures = tuple(
         f"The NVLink fabric of GPU {gpu.index} is not known, so gpu.clique is left out: {fault}."

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from gpu_core.config.words import MigStrategy
 from gpu_core.devices.model import NO_ANSWER, Fault
-from gpu_core.labels.labeler import Labels, Node, needed_faults
+from gpu_core.labels.labeler import Described, Labels, needed_faults
 from gpu_core.labels.versions import REPORTED_CALLS
 
 
-def label(node: Node) -> Labels:
+def label(node: Described) -> Labels:
     """Report what could not be read; it adds no label.
 
     A GPU that does not answer in time is only warned of while others can be described: it may never answer, and a pass
@@ -40,7 +40,7 @@ def _is_late(fault: Fault) -> bool:
     return fault.code == NO_ANSWER
 
 
-def _mig_failures(node: Node) -> Iterator[str]:
+def _mig_failures(node: Described) -> Iterator[str]:
     # Under the strategy none, nobody asked for MIG devices.
     if node.config.flags.mig_strategy is MigStrategy.NONE:
         return

@@ -1,6 +1,6 @@
 """What labelers are given, and what they give back.
 
-A labeler is a function from `Node` to `Labels`. It never raises for what a node is like: labels that cannot be
+A labeler is a function from `Described` to `Labels`. It never raises for what a node is like: labels that cannot be
 known are left out, and the reason becomes a warning or a failure.
 """
 
@@ -33,8 +33,8 @@ class NodeFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """Everything that labels are made from."""
+class Described:
+    """The node as labels describe it: everything that they are made from."""
 
     inventory: Inventory
     facts: NodeFacts
@@ -46,7 +46,7 @@ class Node:
         return tuple(gpu for gpu in self.inventory.gpus if describable(gpu))
 
     @property
-    def alike_models(self) -> frozenset[str]:
+    def alike_products(self) -> frozenset[str]:
         """The product names of this node that labels only tell apart by a checksum."""
         return alike(gpu.name for gpu in self.inventory.gpus if gpu.name is not None)
 
@@ -66,7 +66,7 @@ class Labels:
     failures: tuple[str, ...] = ()
 
 
-Labeler = Callable[[Node], Labels]
+Labeler = Callable[[Described], Labels]
 
 # Without one of these facts a GPU has no honest labels; any other fact only costs the label it stands for.
 _NEEDED_CALLS = frozenset(

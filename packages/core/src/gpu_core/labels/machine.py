@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gpu_core.labels.labeler import PREFIX, Labels, Node
+from gpu_core.labels.labeler import PREFIX, Described, Labels
 from gpu_core.labels.values import label_value
 from gpu_core.labels.written import written
 
 
-def label(node: Node) -> Labels:
+def label(node: Described) -> Labels:
     """`gpu.machine`: the machine's model, `unknown` where its firmware does not say."""
     if not node.has_gpus:
         return Labels()

@@ -8,12 +8,12 @@ from dataclasses import replace
 from gpu_core.config.model import DEFAULT_RESOURCE
 from gpu_core.config.words import MigStrategy
 from gpu_core.devices.model import Gpu, MigDevice
-from gpu_core.labels.labeler import PREFIX, Labels, Node, mig_devices
-from gpu_core.labels.products import models
+from gpu_core.labels.labeler import PREFIX, Described, Labels, mig_devices
+from gpu_core.labels.products import products
 from gpu_core.labels.resource import Values, mig_attributes, mig_profile, shared_labels
 
 
-def strategy(node: Node) -> Labels:
+def strategy(node: Described) -> Labels:
     """`mig.strategy`: how MIG devices are advertised, unless they are not."""
     word = node.config.flags.mig_strategy
     if not node.gpus or word is MigStrategy.NONE:
@@ -21,7 +21,7 @@ def strategy(node: Node) -> Labels:
     return Labels(values={f"{PREFIX}mig.strategy": word.value})
 
 
-def devices(node: Node) -> Labels:
+def devices(node: Described) -> Labels:
     """`gpu.*` under the single strategy, `mig-<profile>.*` under the mixed one."""
     enabled = tuple(gpu for gpu in node.gpus if gpu.mig_enabled)
     word = node.config.flags.mig_strategy
@@ -38,7 +38,7 @@ def devices(node: Node) -> Labels:
     return Labels(values=values, notes=notes)
 
 
-def _single(node: Node, enabled: tuple[Gpu, ...]) -> Labels:
+def _single(node: Described, enabled: tuple[Gpu, ...]) -> Labels:
     profiles = _by_profile(enabled)
     if any(not gpu.mig_devices for gpu in enabled):
         return _invalid(node, enabled, "a GPU in MIG mode has no MIG devices")
@@ -50,27 +50,29 @@ def _single(node: Node, enabled: tuple[Gpu, ...]) -> Labels:
     return _resource(DEFAULT_RESOURCE, node, enabled, profile, migs)
 
 
-def _invalid(node: Node, enabled: tuple[Gpu, ...], reason: str) -> Labels:
-    product = models(node, enabled)[0].written(suffix="-MIG-INVALID")
+def _invalid(node: Described, enabled: tuple[Gpu, ...], reason: str) -> Labels:
+    name = products(node, enabled)[0].written(suffix="-MIG-INVALID")
     return Labels(
         values={
-            f"{DEFAULT_RESOURCE}.product": product.value,
+            f"{DEFAULT_RESOURCE}.product": name.value,
             f"{DEFAULT_RESOURCE}.count": "0",
             f"{DEFAULT_RESOURCE}.replicas": "0",
             f"{DEFAULT_RESOURCE}.sharing-strategy": "",
             f"{DEFAULT_RESOURCE}.memory": "0",
         },
-        notes=product.notes,
+        notes=name.notes,
         warnings=(f"The MIG strategy single does not fit this node: {reason}.",),
     )
 
 
-def _resource(resource: str, node: Node, enabled: tuple[Gpu, ...], profile: str, migs: tuple[MigDevice, ...]) -> Labels:
+def _resource(
+    resource: str, node: Described, enabled: tuple[Gpu, ...], profile: str, migs: tuple[MigDevice, ...]
+) -> Labels:
     owners = {mig.parent_uuid for mig in migs}
-    model = models(node, (gpu for gpu in enabled if gpu.uuid in owners))[0]
+    product = products(node, (gpu for gpu in enabled if gpu.uuid in owners))[0]
     # Devices of one profile are alike but for their compute instances; the least one's facts hold for all.
     example = min(migs, key=lambda mig: (mig.attributes.memory_mib, mig.attributes.multiprocessors, mig.uuid))
-    base = shared_labels(resource, node.config, model=model, count=len(migs), part=f"-MIG-{profile}")
+    base = shared_labels(resource, node.config, product=product, count=len(migs), part=f"-MIG-{profile}")
     return replace(base, values={**base.values, **mig_attributes(resource, example)})
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gpu_core.devices.model import Gpu
-from gpu_core.labels.labeler import PREFIX, Labels, Node
+from gpu_core.labels.labeler import PREFIX, Described, Labels
 
 _MODES = {0x030000: "graphics", 0x030200: "compute"}
 
 
-def label(node: Node) -> Labels:
+def label(node: Described) -> Labels:
     """`gpu.mode`: compute or graphics, from the PCI class that all GPUs share; else `unknown`."""
     if not node.gpus:
         return Labels()

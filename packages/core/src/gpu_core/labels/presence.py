@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpu_core.labels.labeler import PREFIX, Labels, Node
+from gpu_core.labels.labeler import PREFIX, Described, Labels
 
 
-def label(node: Node) -> Labels:
+def label(node: Described) -> Labels:
     """`gpu.present`, where somebody asked for it and the machine shows a GPU, with or without a driver."""
     shown = node.facts.shows_gpu
     if shown is None or not (shown or node.has_gpus):

@@ -1,4 +1,4 @@
-"""A node's GPUs grouped by model, in an order that does not depend on how the driver enumerates them."""
+"""A node's GPUs grouped by product, in an order that does not depend on how the driver enumerates them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpu_core.devices.model import Gpu
-from gpu_core.labels.labeler import Node
+from gpu_core.labels.labeler import Described
 from gpu_core.labels.values import LIMIT
 from gpu_core.labels.written import Written, written
 
@@ -17,10 +17,10 @@ _LATER_FAMILIES = {10: "blackwell", 12: "blackwell", 13: "rubin"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class Product:
     """All GPUs of one product name. `example` is the one whose facts stand for them.
 
-    `marked` tells that labels need a checksum of the name to tell it from those of other models on the node.
+    `marked` tells that labels need a checksum of the name to tell it from those of other products on the node.
     """
 
     name: str
@@ -54,18 +54,18 @@ class Model:
         return None if self.compute_capability is None else family(*self.compute_capability)
 
 
-def models(node: Node, gpus: Iterable[Gpu]) -> tuple[Model, ...]:
-    """Group GPUs of a node by product name, the model that stands for the node first.
+def products(node: Described, gpus: Iterable[Gpu]) -> tuple[Product, ...]:
+    """Group GPUs of a node by product name, the product that stands for the node first.
 
-    That is a model with whole GPUs before one without, then the model with the most of them, then the one with
+    That is a product with whole GPUs before one without, then the product with the most of them, then the one with
     the most memory, then the first by name.
     """
     by_name: dict[str, list[Gpu]] = {}
     for gpu in gpus:
         by_name.setdefault(gpu.name or "", []).append(gpu)
-    marked = node.alike_models
+    marked = node.alike_products
     found = [
-        Model(name=name, gpus=tuple(members), example=_example(members), marked=name in marked)
+        Product(name=name, gpus=tuple(members), example=_example(members), marked=name in marked)
         for name, members in by_name.items()
     ]
     return tuple(sorted(found, key=_rank))
@@ -82,11 +82,11 @@ def family(major: int, minor: int) -> str:
             return _FAMILIES.get(major) or _LATER_FAMILIES.get(major, "undefined")
 
 
-def _rank(model: Model) -> tuple[bool, int, int, int, str]:
-    memory = model.memory_mib or 0
-    return (not model.whole, -len(model.whole), -len(model.gpus), -memory, model.name)
+def _rank(product: Product) -> tuple[bool, int, int, int, str]:
+    memory = product.memory_mib or 0
+    return (not product.whole, -len(product.whole), -len(product.gpus), -memory, product.name)
 
 
 def _example(gpus: Iterable[Gpu]) -> Gpu:
-    """Choose the GPU that promises the least, so that the labels hold for every GPU of the model."""
+    """Choose the GPU that promises the least, so that the labels hold for every GPU of the product."""
     return min(gpus, key=lambda gpu: (gpu.mig_enabled, not gpu.memory, gpu.memory or 0, gpu.uuid))

@@ -7,7 +7,7 @@ from gpu_core.config.sharing import ReplicatedResource
 from gpu_core.config.words import SharingStrategy
 from gpu_core.devices.model import MigDevice
 from gpu_core.labels.labeler import Labels
-from gpu_core.labels.products import Model
+from gpu_core.labels.products import Product
 
 Values = dict[str, str]
 
@@ -22,22 +22,22 @@ def base_labels(resource: str, *, product_value: str, count: int, replicas: int,
     }
 
 
-def shared_labels(resource: str, config: Config, *, model: Model, count: int, part: str = "") -> Labels:
+def shared_labels(resource: str, config: Config, *, product: Product, count: int, part: str = "") -> Labels:
     """Return the base labels of a resource whose devices are shared as the configuration says.
 
-    The product is the model, then `-MIG-<profile>` as `part`, then `-SHARED` for unrenamed shares.
+    The label is the product's name, then `-MIG-<profile>` as `part`, then `-SHARED` for unrenamed shares.
     """
     share = _share(config, resource)
     shared = share is not None and not _renamed(config, share)
-    product = model.written(suffix=part + ("-SHARED" if shared else ""))
+    name = product.written(suffix=part + ("-SHARED" if shared else ""))
     values = base_labels(
         resource,
-        product_value=product.value,
+        product_value=name.value,
         count=count,
         replicas=1 if share is None else share.replicas,
         sharing=SharingStrategy.NONE if share is None else config.sharing.strategy,
     )
-    return Labels(values=values, notes=product.notes)
+    return Labels(values=values, notes=name.notes)
 
 
 def mig_profile(mig: MigDevice) -> str:

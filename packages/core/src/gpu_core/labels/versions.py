@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_core.devices.model import Inventory, Platform
-from gpu_core.labels.labeler import PREFIX, Labels, Node
+from gpu_core.labels.labeler import PREFIX, Described, Labels
 from gpu_core.labels.values import label_value
 
 _DRIVER_CALL = "SystemGetDriverVersion"
@@ -13,7 +13,7 @@ REPORTED_CALLS = frozenset({_DRIVER_CALL, *_CUDA_CALLS})
 """The system-wide calls whose failures are reported here."""
 
 
-def driver(node: Node) -> Labels:
+def driver(node: Described) -> Labels:
     """`cuda.driver-version.*` and its older spelling `cuda.driver.*`."""
     if not node.has_gpus:
         return Labels()
@@ -38,7 +38,7 @@ def driver(node: Node) -> Labels:
     )
 
 
-def cuda(node: Node) -> Labels:
+def cuda(node: Described) -> Labels:
     """`cuda.runtime-version.*` and its older spelling `cuda.runtime.*`: the newest CUDA that the driver runs."""
     if not node.has_gpus:
         return Labels()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpu_core.devices.model import PciFacts
-from gpu_core.labels.labeler import PREFIX, Labels, Node
+from gpu_core.labels.labeler import PREFIX, Described, Labels
 from gpu_core.labels.values import label_value
 
 CONFIG_SIZE = 256
@@ -92,7 +92,7 @@ def _text(data: bytes) -> str:
     return data.decode("latin-1").strip("\0")
 
 
-def label(node: Node) -> Labels:
+def label(node: Described) -> Labels:
     """`vgpu.present`, and `vgpu.host-driver-version` and `-branch` where it is true.
 
     These labels need no driver. They are left out where the PCI bus, or an NVIDIA function on it, cannot be read.
