@@ -90,7 +90,7 @@ class _Draft:
     def devices(self) -> tuple[Device, ...]:
         """Return the devices and shares in their order."""
         parts = [part for device, replicas in self.shared.values() for part in _parts(device, replicas)]
-        return tuple(sorted([*parts, *self.whole], key=lambda device: (_place(device), device.replica or 0)))
+        return tuple(sorted([*parts, *self.whole], key=_place))
 
 
 def _entries(sharing: Sharing) -> Iterator[tuple[str, ReplicatedResource]]:
