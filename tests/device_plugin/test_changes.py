@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from device_plugin.metrics import CONFIG_LOADS, CONFIG_REFUSED
+from device_plugin.metrics import CONFIG_LOADS
 from fakes.plugin_answers import golden
 from fakes.running_plugin import run_plugin, topology
 from gpu_core.errors import HardwareError, KubeletError, NvmlCallError, SuiteError
@@ -61,29 +61,6 @@ def test_a_changed_file_is_noticed_without_a_signal(kubelet: Kubelet) -> None:
         config = "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 3}]}}"
         plugin.config_file.write_text(config, "utf-8")
         assert len(kubelet.log.wait_for(Listed, times=2).devices) == 3
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        pytest.param("version: v9\n", id="a version that does not exist"),
-        pytest.param("flags: {migStrategy: single}\n", id="a strategy that the node does not allow"),
-        pytest.param("imex: {channelIDs: [0], required: true}\n", id="a channel that the node lacks"),
-    ],
-)
-def test_a_config_that_cannot_be_used_leaves_the_one_before(kubelet: Kubelet, config: str) -> None:
-    with run_plugin(kubelet, "hetero-mig", config="version: v1\n") as plugin:
-        kubelet.log.wait_for(Listed)
-        before = kubelet.log.position
-        plugin.config_file.write_text(config, "utf-8")
-        plugin.reload()
-        assert kubelet.log.position == before
-        assert plugin.log.count("The new configuration is not used") >= 1
-        assert plugin.number(CONFIG_REFUSED) == 1
-        assert kubelet.admit(GPU, 1).devices
-        plugin.config_file.write_text("version: v1\n", "utf-8")
-        plugin.reload()
-        assert plugin.number(CONFIG_REFUSED) == 0
 
 
 def test_a_resource_that_goes_is_first_listed_as_empty(kubelet: Kubelet) -> None:

@@ -36,6 +36,7 @@ class Watched:
         self.root = MpsRoot(str(directory))
         directory.mkdir()
         self.time = 0.0
+        self.meanwhile: Callable[[], object] = lambda: None
         self.told: queue.SimpleQueue[Mapping[str, str]] = queue.SimpleQueue()
         self.stirred: queue.SimpleQueue[None] = queue.SimpleQueue()
         self.watch = MpsWatch(
@@ -43,8 +44,13 @@ class Watched:
             self.told.put,
             stirred=lambda: self.stirred.put(None),
             interval=interval,
-            clock=lambda: self.time,
+            clock=self.clock,
         )
+
+    def clock(self) -> float:
+        """Tell the time, which is asked for once a daemon has answered, and let happen what happens meanwhile."""
+        self.meanwhile()
+        return self.time
 
     def start_daemon(self, plan: DaemonPlan = PLAN) -> None:
         for directory in (self.root.pipe(plan.resource), self.root.log(plan.resource)):
@@ -216,6 +222,17 @@ def test_other_plans_are_judged_at_once(make_watched: MakeWatched) -> None:
     watched.wait_told({"GPU-2": "its MPS control daemon cannot be used: it was started without this GPU"})
     watched.watch.follow(())
     watched.wait_told({})
+
+
+def test_what_was_found_out_by_a_plan_that_counts_no_more_is_not_told(make_watched: MakeWatched) -> None:
+    watched = make_watched()
+    watched.start_daemon()
+    watched.mark(written(PLAN))
+    # The daemon knows nothing of a third GPU; but by the time that it has said so, nobody shares that any more.
+    watched.watch.follow((plan_of("GPU-0", "GPU-1", "GPU-2"),))
+    watched.meanwhile = lambda: watched.watch.follow((PLAN,))
+    assert watched.watch.ready(GPU) is None
+    assert {len(watched.told.get()) for _ in range(watched.told.qsize())} == {0}
 
 
 def test_a_new_mark_stirs_those_who_wait(make_watched: MakeWatched) -> None:
