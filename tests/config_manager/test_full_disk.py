@@ -19,7 +19,7 @@ from fakes.configmap import ConfigMapVolume
 from fakes.kubeconfig import write_kubeconfig
 from fakes.namespaces import unshared
 from fakes.patience import PATIENCE
-from gpu_core.runtime.passing import is_passing
+from gpu_core.passing import is_passing
 
 LABEL = "nvidia.com/device-plugin.config"
 FILES = {"a": "version: v1 # a\n", "b": "version: v1 # b\n"}

@@ -13,7 +13,7 @@ from fakes.api_server import ApiServer
 from fakes.configmap import ConfigMapVolume
 from fakes.killed import KILLED, Runs, runs_of
 from fakes.kubeconfig import write_kubeconfig
-from gpu_core.runtime.passing import is_passing
+from gpu_core.passing import is_passing
 
 LABEL = "nvidia.com/device-plugin.config"
 FILES = {"a": "version: v1 # a\n", "b": "version: v1 # b\n"}

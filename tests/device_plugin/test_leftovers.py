@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fakes.killed import KILLED, runs_of
 from fakes.running_plugin import run_plugin
-from gpu_core.runtime.passing import is_passing, passing_name, remove_leftovers
+from gpu_core.passing import is_passing, passing_name, remove_leftovers
 from gpu_demo.kubelet import Kubelet, Listed
 
 LOCK, PASSING = ".k8s-gpu-suite-0123abcd.lock", ".gpu-0123abcd"

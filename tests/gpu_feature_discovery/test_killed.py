@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fakes.killed import KILLED, Runs, runs_of
-from gpu_core.runtime.passing import is_passing
+from gpu_core.passing import is_passing
 
 GFD = str(Path(sys.executable).parent / "gfd")
 NODES = ("t4", "a100x8")

@@ -53,7 +53,7 @@ EDGES = frozenset(
         "gpu_core.runtime.file_watch",
         "gpu_core.runtime.counters",
         "gpu_core.runtime.ending",
-        "gpu_core.runtime.files",
+        "gpu_core.files",
         "gpu_core.web.http",
         "gpu_core.web.http_connections",
         "gpu_core.web.http_listening",
@@ -62,7 +62,7 @@ EDGES = frozenset(
         "gpu_core.runtime.logs",
         "gpu_core.web.endpoints",
         "gpu_core.runtime.outlet",
-        "gpu_core.runtime.passing",
+        "gpu_core.passing",
         "gpu_core.runtime.process",
         "gpu_core.runtime.published",
         "gpu_core.runtime.held_signals",
@@ -156,4 +156,4 @@ BARE_READERS = frozenset(
         "mps_control_daemon.processes",
     }
 )
-"""The modules that may read a path without `gpu_core.runtime.files`, which waits for no pipe and has a bound."""
+"""The modules that may read a path without `gpu_core.files`, which waits for no pipe and has a bound."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from layers.edges import BARE_READERS, EDGES
+from layers.rooms import ROOMS
 from layers.tree import CLUSTER, CORE, DEMO, KUBELET, PACKAGES, PROGRAMS, calls, imports, modules, tops
 
 # What a pure module has no business with: the system, other threads and processes, the network, the clock, the driver.
@@ -73,4 +74,35 @@ def test_a_pure_module_of_core_does_not_reach_the_world_through_another(module: 
 @pytest.mark.parametrize("module", [name for name in SHIPPED if name not in BARE_READERS])
 def test_files_that_others_may_replace_are_read_with_a_bound(module: str) -> None:
     bare = calls(modules()[module]) & {"read_text", "read_bytes"}
-    assert sorted(bare) == [], "Read it with gpu_core.runtime.files, or name the module in tests/layers/edges.py."
+    assert sorted(bare) == [], "Read it with gpu_core.files, or name the module in tests/layers/edges.py."
+
+
+def room(module: str) -> tuple[str, str]:
+    """Return the package and the room that a module is in."""
+    package, *rest = module.split(".")
+    return package, rest[0] if rest else "__init__"
+
+
+def floor(package: str, name: str) -> int:
+    """Return the floor of a room, counted from the ground."""
+    (found,) = [number for number, rooms in enumerate(ROOMS[package]) if name in rooms]
+    return found
+
+
+HOUSED = [name for name in SHIPPED if room(name)[1] != "__init__" or "__init__" in sum(ROOMS[package(name)], ())]
+
+
+def test_every_room_is_there_once_and_every_module_is_in_one() -> None:
+    planned = sorted((package, name) for package, floors in ROOMS.items() for names in floors for name in names)
+    assert planned == sorted({room(module) for module in HOUSED})
+
+
+@pytest.mark.parametrize("module", HOUSED)
+def test_a_module_imports_from_its_own_room_and_from_lower_floors(module: str) -> None:
+    package, name = room(module)
+    known = modules().keys()
+    within = {found for found in imports(modules()[module]) if found.split(".")[0] == package}
+    imported = {found if found in known else found.rpartition(".")[0] for found in within}
+    rooms = {room(found) for found in imported if found in HOUSED} - {(package, name)}
+    above = sorted(other for _, other in rooms if floor(package, other) >= floor(package, name))
+    assert above == [], "Move what is needed to a lower floor, or the module to a higher one (tests/layers/rooms.py)."

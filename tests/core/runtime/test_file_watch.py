@@ -12,10 +12,10 @@ import inotify_simple  # noqa: F401  loaded before the limit on open files falls
 import pytest
 
 from fakes.patience import PATIENCE
+from gpu_core.files import write_atomically
+from gpu_core.passing import passing_name
 from gpu_core.runtime.config_in_use import ConfigFileWatch
 from gpu_core.runtime.file_watch import DirectoriesWatch
-from gpu_core.runtime.files import write_atomically
-from gpu_core.runtime.passing import passing_name
 
 
 class Noticed:

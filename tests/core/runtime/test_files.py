@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_core.runtime.files import read_beginning, read_given, read_regular, write_atomically
+from gpu_core.files import read_beginning, read_given, read_regular, write_atomically
 
 
 def test_a_file_is_made_and_replaced_with_its_mode(tmp_path: Path) -> None:

@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 
 from fakes.namespaces import unshared
-from gpu_core.runtime.files import write_atomically
-from gpu_core.runtime.passing import is_passing, passing_name, remove_leftovers
+from gpu_core.files import write_atomically
+from gpu_core.passing import is_passing, passing_name, remove_leftovers
 
 PASSING, LOCK = ".gpu-0123abcd", ".k8s-gpu-suite-0123abcd.lock"
 
 HOLDER = """
 import sys
 from pathlib import Path
-from gpu_core.runtime.passing import passing_name
+from gpu_core.passing import passing_name
 with passing_name(Path(sys.argv[1])) as passing:
     passing.write_text("half")
     print(passing, flush=True)
@@ -33,7 +33,7 @@ with passing_name(Path(sys.argv[1])) as passing:
 WRITER_THAT_DIES = """
 import os, signal, sys
 from pathlib import Path
-from gpu_core.runtime import files
+from gpu_core import files
 die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 os.fsync, os.fchmod = {"before it is whole": (os.fsync, die), "before it is renamed": (die, os.fchmod)}[sys.argv[2]]
 files.write_atomically(Path(sys.argv[1]), b"new" * 10000)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gpu_core.errors import ClusterError
-from gpu_core.runtime.files import read_regular
+from gpu_core.files import read_regular
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

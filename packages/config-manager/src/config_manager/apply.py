@@ -8,8 +8,8 @@ from pathlib import Path
 from config_manager.plan import Found, Plan
 from gpu_core.config.file.document import MAX_BYTES
 from gpu_core.errors import ConfigError
-from gpu_core.runtime.files import read_regular, write_atomically
-from gpu_core.runtime.passing import passing_name
+from gpu_core.files import read_regular, write_atomically
+from gpu_core.passing import passing_name
 
 EMPTY = "/dev/null"
 """What the link points to for the empty config."""

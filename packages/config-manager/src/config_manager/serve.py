@@ -24,11 +24,11 @@ from gpu_cluster.node.events import NodeEvents
 from gpu_core.config.load import Loaded
 from gpu_core.config.programs.config_manager import ConfigManagerSettings
 from gpu_core.errors import UsageError
+from gpu_core.passing import clear_up
 from gpu_core.runtime import logs
 from gpu_core.runtime.build import version
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.file_watch import DirectoriesWatch, directories_to
-from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Pulse
 from gpu_core.runtime.signals import signals_to
 from gpu_core.web.endpoints import Endpoints, answering

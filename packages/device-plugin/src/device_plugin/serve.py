@@ -25,13 +25,13 @@ from gpu_core.errors import KubeletError, UsageError
 from gpu_core.hardware.node_health import Observer
 from gpu_core.hardware.source import NodeSource, node_source
 from gpu_core.mps import MpsRoot
+from gpu_core.passing import clear_up
 from gpu_core.runtime.build import version
 from gpu_core.runtime.config_in_use import config_changes_to
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.file_watch import DirectoriesWatch
 from gpu_core.runtime.logs import configure_by, get_logger
 from gpu_core.runtime.metrics import STUCK_CALLS
-from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Check, Pulse
 from gpu_core.runtime.signals import signals_to
 from gpu_core.runtime.supervise import EventQueue, supervise

@@ -14,9 +14,9 @@ from gpu_core.devices.model import PciFacts
 from gpu_core.devices.node_files import MachineFiles
 from gpu_core.devices.pci import NVIDIA
 from gpu_core.devices.vfio import is_gpu
+from gpu_core.files import read_beginning
 from gpu_core.hardware.source import NodeSource
 from gpu_core.labels import NodeFacts
-from gpu_core.runtime.files import read_beginning
 from gpu_core.runtime.roots import Roots
 
 # Machines without DMI, as most with ARM processors, are described by a device tree.

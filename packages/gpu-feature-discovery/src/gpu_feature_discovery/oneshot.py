@@ -14,7 +14,7 @@ from gpu_core.config.words import LabelDestination
 from gpu_core.errors import HardwareError
 from gpu_core.hardware.source import NodeSource, node_source
 from gpu_core.labels import Labels
-from gpu_core.runtime.passing import clear_up
+from gpu_core.passing import clear_up
 from gpu_feature_discovery.machine import Machine, machine_of
 from gpu_feature_discovery.outputs.destination import (
     CLUSTER_DESTINATIONS,

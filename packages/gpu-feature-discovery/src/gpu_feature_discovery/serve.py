@@ -10,12 +10,12 @@ from gpu_core.config.load import Loaded
 from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY, GfdSettings
 from gpu_core.devices.driver_threads import DriverThreads, by_function
 from gpu_core.hardware.source import node_source
+from gpu_core.passing import clear_up
 from gpu_core.runtime.build import version
 from gpu_core.runtime.config_in_use import config_changes_to, config_name
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import configure_by, get_logger
 from gpu_core.runtime.metrics import STUCK_CALLS
-from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.probes import Check, Checks, Pulse
 from gpu_core.runtime.signals import signals_to
 from gpu_core.runtime.supervise import EventQueue, supervise

@@ -15,7 +15,7 @@ from typing import cast
 import grpc
 
 from gpu_core.errors import KubeletError
-from gpu_core.runtime.passing import passing_name
+from gpu_core.passing import passing_name
 from gpu_kubelet.channel import dial
 from gpu_kubelet.sockets import SocketFile, check_length, socket_at
 from gpu_kubelet.workers import Workers

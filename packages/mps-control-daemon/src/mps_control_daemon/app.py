@@ -19,13 +19,13 @@ from gpu_core.errors import Ending, HardwareError, MpsError, SuiteError
 from gpu_core.hardware.reader import Reader
 from gpu_core.hardware.source import NodeSource
 from gpu_core.mps import MpsRoot, plan_daemons, unlimited_gpus
+from gpu_core.passing import clear_up
 from gpu_core.resources.device_map import build_resources
 from gpu_core.resources.mig import mig_patterns
 from gpu_core.runtime.config_in_use import ConfigInUse, config_changes_to
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.once import Once
-from gpu_core.runtime.passing import clear_up
 from gpu_core.runtime.pause import Pause, Retry
 from gpu_core.runtime.probes import Check, Checks
 from gpu_core.runtime.supervise import Actions, EventQueue

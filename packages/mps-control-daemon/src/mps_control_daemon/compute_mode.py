@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from gpu_core.errors import MpsError, SuiteError
-from gpu_core.runtime.files import read_regular, write_atomically
+from gpu_core.files import read_regular, write_atomically
 from gpu_core.runtime.process import Completed
 from mps_control_daemon.commands import (
     DEFAULT,

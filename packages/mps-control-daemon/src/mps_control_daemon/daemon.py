@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_core.errors import MpsError, SuiteError
+from gpu_core.files import read_regular, write_atomically
 from gpu_core.mps import HEALTH_QUESTION, STARTING, DaemonPlan, MpsRoot, refusal, shortcomings, unanswered
 from gpu_core.mps.marks import MOST, read, written
-from gpu_core.runtime.files import read_regular, write_atomically
 from mps_control_daemon.commands import Command, ask_daemon, limit_lines, start_daemon
 from mps_control_daemon.machine import COMMAND, Machine
 from mps_control_daemon.processes import PID_FILE, control_daemon, servers

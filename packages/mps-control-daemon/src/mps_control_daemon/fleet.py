@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpu_core.errors import MpsError, SuiteError
+from gpu_core.files import write_atomically
 from gpu_core.mps import DaemonPlan, MpsRoot, digest, is_same, shortcomings
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.files import write_atomically
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.probes import Check
 from mps_control_daemon.compute_mode import ComputeModes

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from gpu_core.runtime.files import open_regular
+from gpu_core.files import open_regular
 
 _MOST_AT_ONCE = 1 << 20
 _READS_AT_THE_END = 16

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
 
+from gpu_core.files import read_regular
 from gpu_core.mps import CONTROL
-from gpu_core.runtime.files import read_regular
 
 SERVER = "nvidia-cuda-mps-server"
 """The program that a control daemon starts when its first client comes."""

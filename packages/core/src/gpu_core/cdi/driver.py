@@ -31,7 +31,7 @@ from gpu_core.cdi.search_paths import (
 )
 from gpu_core.devices.library_search import FLAG, LibrarySearch
 from gpu_core.errors import CdiError
-from gpu_core.runtime.files import open_regular, read_regular
+from gpu_core.files import open_regular, read_regular
 
 _LONGEST_PATH = 4096
 """Bytes of a path in a file of the kernel at the most."""

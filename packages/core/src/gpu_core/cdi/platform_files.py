@@ -11,7 +11,7 @@ from gpu_core.cdi.search import Root
 from gpu_core.cdi.tegra import CSV_DIRECTORY, CSV_FILES, RELEASE_FILE, CsvEntry, CsvType, TegraFiles, parse_csv
 from gpu_core.cdi.wsl import CORE_LIBRARY, DEVICE, DRIVER_STORE, STORE_FILES, STORE_MARK, STORE_PATTERNS
 from gpu_core.errors import CdiError
-from gpu_core.runtime.files import read_regular
+from gpu_core.files import read_regular
 
 _LONGEST_CHAIN = 40
 

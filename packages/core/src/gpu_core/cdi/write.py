@@ -9,7 +9,7 @@ from pathlib import Path
 from gpu_core.cdi.model import Spec, document, required_version
 from gpu_core.cdi.names import CdiClass, file_name
 from gpu_core.errors import CdiError
-from gpu_core.runtime.files import read_regular, write_atomically
+from gpu_core.files import read_regular, write_atomically
 
 
 def text(spec: Spec) -> str:

@@ -8,17 +8,24 @@ from typing import Any
 
 from gpu_core.config.build import build_config
 from gpu_core.config.effective import plain, without_unshared
-from gpu_core.config.file.decode import Parsed
-from gpu_core.config.layers import DEFAULT_ORIGIN, KeyPath, Layer, Origin, below, key_path, union
+from gpu_core.config.file.decode import Location, Parsed
+from gpu_core.config.layers import DEFAULT_ORIGIN, KeyPath, Layer, Origin, Position, below, dotted, key_path, union
+from gpu_core.config.model import Config
 from gpu_core.config.problems import Problem, Problems
 from gpu_core.config.programs.flags import CommandLine
 from gpu_core.config.programs.given import environment_layer, flag_layer
 from gpu_core.config.programs.options import Program
-from gpu_core.config.rules import judge_config, judge_devices, judge_lists, judge_words, without_custom_resources
+from gpu_core.config.rules import judge_config, judge_devices, judge_words, without_custom_resources
 from gpu_core.config.shape import Section, at, leaves, shape
+from gpu_core.config.words import SharingStrategy
 from gpu_core.health.xids import DISABLE, ENABLE, XidPolicy, xid_policy
+from gpu_core.resources.list_size import LARGEST_LIST, UUID_BYTES, Row, list_bytes, most_replicas
 
 _HEALTH = key_path("health")
+_MPS, _TIME_SLICING = key_path("sharing.mps.resources"), key_path("sharing.timeSlicing.resources")
+
+_MOST_DEVICES = 128
+"""More devices than a node has under one name: sixteen GPUs in seven MIG devices each are 112."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +70,7 @@ def check(parsed: Parsed, program: Program[Any], line: CommandLine, environ: Map
         config = build_config(layer)
         problems += judge_config(config, layer, program, alone=True)
         problems += judge_devices(config, parsed.positions)
-        problems += judge_lists(config, program, parsed.positions)
+        problems += _judge_lists(config, program, parsed.positions)
         if program.obeys(_HEALTH):
             xids, passed_over = xid_policy(config.health, disable=environ.get(DISABLE), enable=environ.get(ENABLE))
             problems += (Problem(message=message, fatal=False, harmless=True) for message in passed_over)
@@ -92,3 +99,30 @@ def _is_absent(layer: Layer, path: KeyPath) -> bool:
         isinstance(section, Section) and section.optional and not below(layer, inner)
         for inner, section in sections.items()
     )
+
+
+def _judge_lists(config: Config, program: Program[Any], positions: Mapping[Location, Position]) -> Problems:
+    """Find numbers of replicas that the kubelet would not take in one list, judged without a node.
+
+    What does not fit on one GPU is refused; of what does not fit on every node it is said for how many GPUs it does.
+    GPUs are taken to have UUIDs of the usual length and a NUMA node.
+    """
+    path = _MPS if config.sharing.strategy is SharingStrategy.MPS else _TIME_SLICING
+    problems: list[Problem] = []
+    for index, entry in config.sharing.entries:
+        gpu = Row(id_bytes=UUID_BYTES, numa_node=1, replicas=entry.replicas)
+        fits = LARGEST_LIST // list_bytes([gpu])
+        if fits >= _MOST_DEVICES:
+            continue
+        limit = f"the kubelet takes lists of {LARGEST_LIST} bytes"
+        gpus = "one GPU or MIG device" if fits == 1 else f"{fits} GPUs or MIG devices"
+        message = (
+            f"{entry.replicas} replicas fit for at most {gpus} of a node, as {limit}"
+            if fits
+            else f"{entry.replicas} replicas do not fit even for one GPU, as {limit}; at most {most_replicas([gpu])} do"
+        )
+        location: Location = (*path, index, "replicas")
+        where, position = dotted(location), positions.get(location)
+        fatal = not fits and program.obeys(path)
+        problems.append(Problem(message=message, where=where, position=position, fatal=fatal, harmless=bool(fits)))
+    return Problems(tuple(problems))

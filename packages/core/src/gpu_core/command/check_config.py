@@ -18,8 +18,8 @@ from gpu_core.config.layers import dotted
 from gpu_core.config.load import config_file, read_config_file
 from gpu_core.config.programs.options import Group, Program, setting
 from gpu_core.errors import ConfigError, UsageError
+from gpu_core.files import read_open
 from gpu_core.health.xids import XidPolicy, policy_text
-from gpu_core.runtime.files import read_open
 
 _STANDARD_INPUT = "-"
 

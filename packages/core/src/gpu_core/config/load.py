@@ -23,7 +23,7 @@ from gpu_core.config.programs.given import environment_layer, flag_layer
 from gpu_core.config.programs.options import Program
 from gpu_core.config.rules import judge_config, judge_devices, judge_settings, judge_words, without_custom_resources
 from gpu_core.errors import ConfigError
-from gpu_core.runtime.files import is_unnamed_pipe, read_given
+from gpu_core.files import is_unnamed_pipe, read_given
 
 S = TypeVar("S")
 

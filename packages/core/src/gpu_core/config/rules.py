@@ -19,7 +19,6 @@ from gpu_core.config.problems import Problem, Problems, shortened
 from gpu_core.config.programs.options import Option, Program
 from gpu_core.config.shape import Form, Leaf, Section, Words, at
 from gpu_core.config.words import MigStrategy, SharingStrategy
-from gpu_core.resources.list_size import LARGEST_LIST, UUID_BYTES, Row, list_bytes, most_replicas
 
 _DISCOVERY = key_path("flags.deviceDiscoveryStrategy")
 _MIG_STRATEGY = key_path("flags.migStrategy")
@@ -30,8 +29,6 @@ _PROBE_INTERVAL = key_path("health.probeInterval")
 _RESCAN_INTERVAL = key_path("flags.plugin.rescanInterval")
 _SLEEP_INTERVAL = key_path("flags.gfd.sleepInterval")
 _CHANNELS = key_path("imex.channelIDs")
-_MOST_DEVICES = 128
-"""More devices than a node has under one name: sixteen GPUs in seven MIG devices each are 112."""
 _VALID_CHANNELS = ((), (0,))
 
 
@@ -118,33 +115,6 @@ def judge_devices(config: Config, positions: Mapping[Location, Position]) -> Pro
                 message = f"{device} is named {times} times; name each device once"
                 where, position = dotted(location), positions.get(location)
                 problems.append(Problem(message=message, where=where, position=position, fatal=False))
-    return Problems(tuple(problems))
-
-
-def judge_lists(config: Config, program: Program[Any], positions: Mapping[Location, Position]) -> Problems:
-    """Find numbers of replicas that the kubelet would not take in one list, judged without a node.
-
-    What does not fit on one GPU is refused; of what does not fit on every node it is said for how many GPUs it does.
-    GPUs are taken to have UUIDs of the usual length and a NUMA node.
-    """
-    path = _MPS if config.sharing.strategy is SharingStrategy.MPS else _TIME_SLICING
-    problems: list[Problem] = []
-    for index, entry in config.sharing.entries:
-        gpu = Row(id_bytes=UUID_BYTES, numa_node=1, replicas=entry.replicas)
-        fits = LARGEST_LIST // list_bytes([gpu])
-        if fits >= _MOST_DEVICES:
-            continue
-        limit = f"the kubelet takes lists of {LARGEST_LIST} bytes"
-        gpus = "one GPU or MIG device" if fits == 1 else f"{fits} GPUs or MIG devices"
-        message = (
-            f"{entry.replicas} replicas fit for at most {gpus} of a node, as {limit}"
-            if fits
-            else f"{entry.replicas} replicas do not fit even for one GPU, as {limit}; at most {most_replicas([gpu])} do"
-        )
-        location: Location = (*path, index, "replicas")
-        where, position = dotted(location), positions.get(location)
-        fatal = not fits and program.obeys(path)
-        problems.append(Problem(message=message, where=where, position=position, fatal=fatal, harmless=bool(fits)))
     return Problems(tuple(problems))
 
 

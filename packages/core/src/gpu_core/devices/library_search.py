@@ -15,7 +15,7 @@ from typing import Any
 
 from gpu_core.devices import ldcache
 from gpu_core.devices.file_root import FileRoot
-from gpu_core.runtime.files import read_regular
+from gpu_core.files import read_regular
 
 DIRECTORIES = (
     "/",

@@ -15,7 +15,7 @@ from gpu_core.devices.model import PciFacts
 from gpu_core.devices.pci import LOCATIONS, device_names
 from gpu_core.devices.platform import tegra_name
 from gpu_core.devices.vfio import DRIVER, BoundFunction, addressable_memory
-from gpu_core.runtime.files import read_beginning, read_regular
+from gpu_core.files import read_beginning, read_regular
 from gpu_core.runtime.roots import Roots
 
 PCI_DEVICES = "/sys/bus/pci/devices"

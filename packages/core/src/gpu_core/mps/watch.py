@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gpu_core.errors import ProcessError
+from gpu_core.files import read_regular
 from gpu_core.mps import CONTROL, HEALTH_QUESTION, DaemonPlan, MpsRoot, digest, unanswered
 from gpu_core.mps.marks import MOST
 from gpu_core.mps.readiness import DaemonSeen, obstacle, unusable
 from gpu_core.runtime.file_watch import DirectoriesWatch
-from gpu_core.runtime.files import read_regular
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.process import run
 

@@ -17,9 +17,9 @@ from gpu_core.config.file.document import MAX_BYTES
 from gpu_core.config.load import Loaded
 from gpu_core.config.model import Config
 from gpu_core.errors import SuiteError
+from gpu_core.files import is_unnamed_pipe, read_beginning
 from gpu_core.runtime.counters import Counters
 from gpu_core.runtime.file_watch import LOOK_AGAIN, DirectoriesWatch, directories_to
-from gpu_core.runtime.files import is_unnamed_pipe, read_beginning
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.metrics import CONFIG, Metric
 from gpu_core.runtime.once import Once

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from gpu_core.passing import is_passing
 from gpu_core.runtime.logs import get_logger
-from gpu_core.runtime.passing import is_passing
 
 LOOK_AGAIN = 60.0
 """Seconds between two looks while inotify is silent."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpu_core.files import read_regular
 from gpu_core.runtime.build import python_version, version
 from gpu_core.runtime.counters import Counters
-from gpu_core.runtime.files import read_regular
 from gpu_core.runtime.logs import get_logger
 from gpu_core.runtime.metrics import (
     BUILD,

@@ -57,7 +57,7 @@ def _specs(loaded: Any) -> list[tuple[CdiClass, Spec]]:
 
 
 def _write(path: Path, documents: list[str]) -> None:
-    from gpu_core.runtime.files import write_where_asked  # noqa: PLC0415
+    from gpu_core.files import write_where_asked  # noqa: PLC0415
 
     if len(documents) > 1:
         raise UsageError(

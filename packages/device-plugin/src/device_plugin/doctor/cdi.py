@@ -11,7 +11,7 @@ from typing import Any
 from device_plugin.doctor.finding import Finding, Trouble, ok, problem, skipped, warning
 from device_plugin.doctor.scene import Scene
 from gpu_core.cdi.names import SPEC_DIRECTORY
-from gpu_core.runtime.files import read_regular
+from gpu_core.files import read_regular
 
 EXAMINATION = "CDI"
 

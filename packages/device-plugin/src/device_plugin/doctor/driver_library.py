@@ -18,7 +18,7 @@ from gpu_core.devices.model import Platform
 from gpu_core.devices.nvml.library import LIBRARY
 from gpu_core.devices.platform import WRONG_LIBRARY
 from gpu_core.errors import DriverMissingError, NvmlCallError
-from gpu_core.runtime.files import read_beginning
+from gpu_core.files import read_beginning
 
 EXAMINATION = "driver library"
 VERSIONS = "driver versions"

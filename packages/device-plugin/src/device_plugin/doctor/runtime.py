@@ -11,7 +11,7 @@ from device_plugin.doctor.finding import Finding, Trouble, ok, problem, skipped,
 from device_plugin.doctor.runtime_config import RuntimeFacts, containerd_facts, crio_facts, merged
 from device_plugin.doctor.scene import Scene
 from gpu_core.cdi.names import SPEC_DIRECTORY
-from gpu_core.runtime.files import read_regular
+from gpu_core.files import read_regular
 from gpu_core.runtime.roots import Roots
 
 EXAMINATION = "runtime"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpu_core.config.words import LabelFormat
 from gpu_core.errors import PublishError
-from gpu_core.runtime.files import read_regular, write_atomically
+from gpu_core.files import read_regular, write_atomically
 from gpu_feature_discovery.outputs.text import looks_like_ours, render
 
 _LARGEST = 1 << 20

@@ -13,7 +13,7 @@ import yaml
 from gpu_core.devices.simulated.document import read_node
 from gpu_core.devices.simulated.node import SimulatedNode
 from gpu_core.errors import UsageError
-from gpu_core.runtime.files import read_given
+from gpu_core.files import read_given
 
 _NODES = resources.files("gpu_core.devices") / "nodes"
 _MODELS = "models.yaml"

@@ -30,7 +30,7 @@ from gpu_core.devices.simulated.node import SimulatedGpu, SimulatedMig, Simulate
 from gpu_core.devices.simulated.partition import mig_devices
 from gpu_core.devices.simulated.told_calls import ToldCalls
 from gpu_core.errors import ConfigError
-from gpu_core.runtime.files import open_regular
+from gpu_core.files import open_regular
 
 Unit = SimulatedGpu | SimulatedMig
 

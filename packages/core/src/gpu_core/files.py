@@ -10,7 +10,7 @@ import stat
 import time
 from pathlib import Path
 
-from gpu_core.runtime.passing import passing_name
+from gpu_core.passing import passing_name
 
 _NULL = os.makedev(1, 3)
 _CHUNK = 64 * 1024
