@@ -72,7 +72,7 @@ EDGES = frozenset(
         "gpu_cluster.access",
         "gpu_cluster.cluster",
         "gpu_cluster.node.events",
-        "gpu_cluster.patience",
+        "gpu_cluster.bounded_calls",
         "gpu_cluster.transport",
         "gpu_cluster.watching",
         # config-manager

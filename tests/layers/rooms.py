@@ -17,7 +17,7 @@ PLAN = {
     """,
     "gpu_cluster": """
         access errors kinds rate
-        patience watching
+        bounded_calls watching
         transport
         cluster
         __init__

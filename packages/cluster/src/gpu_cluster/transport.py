@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from gpu_cluster.access import Access, fingerprint
+from gpu_cluster.bounded_calls import SLICE, BoundedCalls
 from gpu_cluster.errors import UnreachableError, from_response
-from gpu_cluster.patience import SLICE, Patience
 from gpu_cluster.rate import TokenBucket
 from gpu_core.errors import Ending
 
@@ -44,7 +44,7 @@ class Transport:
         self._sleep = sleep
         self._stopped = stopped
         self._closed = False
-        self._patience = Patience(self._ending)
+        self._calls = BoundedCalls(self._ending)
         self._turns = threading.Lock()
         self._lock = threading.Lock()
         self._client: Any = None
@@ -119,7 +119,7 @@ class Transport:
                 raise Ending
             return call()
 
-        return self._patience.run(request, waited_for, seconds=wait + timeout, discard=discard)
+        return self._calls.run(request, waited_for, seconds=wait + timeout, discard=discard)
 
     def _ending(self) -> bool:
         return self._closed or self._stopped()

@@ -23,7 +23,7 @@ MOST_HANGING = 8
 """How many calls may hang unattended; while there are so many, no other is begun."""
 
 
-class Patience:
+class BoundedCalls:
     """Runs calls, for any number of threads. `stopped` says whether the program ends, and waits for nothing."""
 
     def __init__(self, stopped: Callable[[], bool]) -> None:
