@@ -71,7 +71,7 @@ class Driver:
 def test_gpus_report_to_a_new_event_set_while_the_driver_does_not_free_the_old_one() -> None:
     old, new = EventSet(), EventSet()
     driver, counters = Driver(old, new), Counters()
-    health = NodeHealth(rules(quiet=0), changed=lambda: None, counters=counters, metrics=HEALTH)
+    health = NodeHealth(rules(quiet=0), counters=counters, metrics=HEALTH)
     health.inventory(driver.read())
     loop = HealthWatch(driver, health, DriverThreads(), probe_interval=PATIENCE, counters=counters)
     loop.start()

@@ -70,7 +70,7 @@ class EventSet:
 
 def test_a_wait_that_failed_is_not_taken_for_one_that_does_not_return() -> None:
     driver = EventSets()
-    health = NodeHealth(rules(quiet=0), changed=lambda: None, counters=Counters(), metrics=HEALTH)
+    health = NodeHealth(rules(quiet=0), counters=Counters(), metrics=HEALTH)
     health.inventory(NODE)
     loop = HealthWatch(
         driver, health, DriverThreads(), probe_interval=1.0, counters=Counters(), clock=lambda: driver.now

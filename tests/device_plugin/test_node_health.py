@@ -33,11 +33,11 @@ def test_what_happens_to_a_gpu_is_told_in_the_order_in_which_it_came_about() -> 
 
     health = NodeHealth(
         rules(quiet=0),
-        changed=changed,
         counters=Counters(),
         metrics=HEALTH,
         observers=[lambda transition, _: told.append(transition.healthy)],
     )
+    health.listen(changed)
     health.inventory(NODE)
     health.unwatched(LOST)
     recovering.start()

@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from device_plugin.node import Directories
 from device_plugin.serve import kubelet_sockets, running
+from device_plugin.served_node import Directories
 from fakes.patience import PATIENCE
 from fakes.running_plugin import Log
 from gpu_core.command import run_program

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from device_plugin.app import App
-from device_plugin.node import Directories
 from device_plugin.plugin_api.phases import Patience
 from device_plugin.serve import kubelet_sockets, running
+from device_plugin.served_node import Directories
 from fakes.patience import PATIENCE
 from gpu_core.config.load import load
 from gpu_core.config.programs.device_plugin import DEVICE_PLUGIN

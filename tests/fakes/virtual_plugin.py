@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 from unittest import mock
 
-from device_plugin import node as node_module
+from device_plugin import served_node as node_module
 from device_plugin.allocation.allocate import allocate
 from device_plugin.app import App
-from device_plugin.node import Directories
 from device_plugin.plugin_api.messages import listing
 from device_plugin.plugin_api.plugins import KubeletSockets
 from device_plugin.plugin_api.servicer import Serving
+from device_plugin.served_node import Directories
 from fakes.virtual_threads import living_in
 from fakes.virtual_world import World
 from gpu_core.config.load import load

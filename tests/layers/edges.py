@@ -103,7 +103,7 @@ EDGES = frozenset(
         "gpu_kubelet.channel",
         "gpu_kubelet.listener",
         "gpu_core.mps.watch",
-        "device_plugin.node",
+        "device_plugin.served_node",
         "gpu_core.hardware.node_health",
         "gpu_cluster.node.reports",
         "device_plugin.plugin_api.plugins",

@@ -30,7 +30,7 @@ PLAN = {
     "device_plugin": """
         allocation metrics plan
         doctor plugin_api
-        node status
+        served_node status
         app
         serve
         cli

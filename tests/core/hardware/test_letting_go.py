@@ -73,7 +73,7 @@ class Bench:
         self.open = OpenDriver(
             NodeSource(open=lambda _: next(opened), exists=lambda _: True, threads=self.threads), counters=Counters()
         )
-        self.health = NodeHealth(rules(quiet=0), changed=lambda: None, counters=Counters(), metrics=HEALTH)
+        self.health = NodeHealth(rules(quiet=0), counters=Counters(), metrics=HEALTH)
 
     def watch(self, driver: Driver) -> None:
         self.health.inventory(self.open.read(Config()))

@@ -58,7 +58,7 @@ class Driver:
 
 
 def health_of(counters: Counters) -> NodeHealth:
-    return NodeHealth(rules(quiet=0), changed=lambda: None, counters=counters, metrics=HEALTH)
+    return NodeHealth(rules(quiet=0), counters=counters, metrics=HEALTH)
 
 
 def monitored(counters: Counters) -> list[float]:

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterable
 
 from device_plugin.metrics import CONFIG_LOADS, CONFIG_REFUSED, SCAN_FAILURES, SCANS
-from device_plugin.node import Directories, Node
 from device_plugin.plan import check_any_usable, health_rules
+from device_plugin.served_node import Directories, ServedNode
 from device_plugin.status.standing import Standing
 from gpu_core.config.load import Loaded
 from gpu_core.config.programs.device_plugin import PluginSettings
@@ -61,7 +61,7 @@ class App:
         self._due = clock()
         self._incomplete = Retry(pause=_UNREAD)
         self._rules, self._health_warnings = _rules(loaded)
-        self.node = Node(
+        self.node = ServedNode(
             source,
             directories,
             loaded.settings,

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from device_plugin.app import App
 from device_plugin.metrics import REGISTRATIONS, UNHEALTHY_SINCE, UNREAD_GPUS
-from device_plugin.node import Directories
 from device_plugin.plugin_api.plugins import KubeletSockets
+from device_plugin.served_node import Directories
 from device_plugin.status.page import node_document, node_page
 from device_plugin.status.standing import STARTING, checks
 from device_plugin.status.view import NodeView, node_view

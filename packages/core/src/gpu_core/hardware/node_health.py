@@ -34,13 +34,12 @@ class HealthMetrics:
 
 
 class NodeHealth:
-    """Any thread may ask and tell. `changed` is called after every change, `observers` with each transition."""
+    """Any thread may ask and tell. `observers` are called with each transition."""
 
     def __init__(
         self,
         rules: HealthRules,
         *,
-        changed: Callable[[], object],
         counters: Counters,
         metrics: HealthMetrics,
         observers: Iterable[Observer] = (),
@@ -52,7 +51,7 @@ class NodeHealth:
         # Whoever has it tells what has changed. Nobody waits for it, least of all the thread that waits for events.
         self._telling = threading.Lock()
         self._book = HealthBook(rules=rules, started=clock())
-        self._changed = changed
+        self._changed: Callable[[], object] = lambda: None
         self._counters = counters
         self.metrics = metrics
         self._observers = tuple(observers)
@@ -62,6 +61,14 @@ class NodeHealth:
     def book(self) -> HealthBook:
         """What is known now."""
         return self._book
+
+    def current(self) -> HealthBook:
+        """Return what is known now, for those who ask again and again."""
+        return self._book
+
+    def listen(self, changed: Callable[[], object]) -> None:
+        """Have `changed` called after every change, in place of whoever was called before."""
+        self._changed = changed
 
     def inventory(self, inventory: Inventory) -> None:
         """Take note of what the node has."""

@@ -40,7 +40,7 @@ class Directories:
     mps: MpsRoot = field(default_factory=lambda: MpsRoot(CONTAINER_ROOT))
 
 
-class Node:
+class ServedNode:
     """One thread uses it; only `kubelet_changed` may come from others. `stop` comes last."""
 
     def __init__(
@@ -61,11 +61,10 @@ class Node:
         self._config = config
         self._counters = counters
         self._managed: Inventory | None = None
-        self._health = NodeHealth(
-            rules, changed=self._refresh, counters=counters, metrics=HEALTH, observers=observers, clock=clock
-        )
+        self._health = NodeHealth(rules, counters=counters, metrics=HEALTH, observers=observers, clock=clock)
         self._mps = MpsWatch(directories.mps, self._health.unshareable, stirred=self.kubelet_changed)
-        self._plugins = Plugins(directories.kubelet, self._book, ready=self._mps.ready, counters=counters)
+        self._plugins = Plugins(directories.kubelet, self._health.current, ready=self._mps.ready, counters=counters)
+        self._health.listen(self._plugins.refresh)
         self._driver = OpenDriver(source, counters=counters)
 
     @property
@@ -151,12 +150,6 @@ class Node:
         self._plugins.stop()
         self._mps.stop()
         self._driver.stop()
-
-    def _book(self) -> HealthBook:
-        return self._health.book
-
-    def _refresh(self) -> None:
-        self._plugins.refresh()
 
 
 _NO_DRIVER = Fault(call="Init", code="LIBRARY_NOT_FOUND")
