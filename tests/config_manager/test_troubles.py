@@ -11,6 +11,7 @@ from pathlib import Path
 from config_manager.loop import FilesChanged
 from config_manager.watch import Following, Trouble
 from fakes.timed_manager import FILES, TimedManager, gaps
+from gpu_core.runtime.supervise import Reload
 
 HOUR = 3600.0
 APPLIED = "config_manager_configs_applied_total"
@@ -247,3 +248,14 @@ def test_the_digest_is_of_what_is_in_place_also_while_another_config_is_refused(
     manager.run(HOUR)
     (info,) = [sample for sample in manager.counters.snapshot() if sample.metric.name == "gpu_suite_config_info"]
     assert dict(info.labels) == {"name": "a", "digest": hashlib.sha256(FILES["a"].encode()).hexdigest()}
+
+
+def test_a_reload_looks_at_once_for_what_nobody_has_noticed_but_not_before_the_label_is_known(tmp_path: Path) -> None:
+    manager = TimedManager(tmp_path, send_signal=False)
+    manager.at(1.0, Reload("SIGHUP"))
+    manager.run(5.0)
+    before = manager.link.exists()
+    manager.label(5.0, "a")
+    manager.at(10.0, lambda: manager.volume.update({"a": "version: v1 # new\n"}), Reload("SIGHUP"))
+    manager.run(10.5)
+    assert (before, manager.link.read_text()) == (False, "version: v1 # new\n")

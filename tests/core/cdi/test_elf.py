@@ -14,6 +14,10 @@ def test_reads_the_soname(name: str, wide: bool) -> None:
     assert soname(library(name, wide=wide)) == name
 
 
+def test_a_dynamic_section_that_fills_its_segment_needs_no_end() -> None:
+    assert soname(library("libcuda.so.1", last=(24, 0))) == "libcuda.so.1"
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -21,6 +25,7 @@ def test_reads_the_soname(name: str, wide: bool) -> None:
         pytest.param(b"stub\n", id="text"),
         pytest.param(b"\x7fELF", id="only the magic"),
         pytest.param(library(None), id="a library without a SONAME"),
+        pytest.param(library("libcuda.so.1", kind=4), id="a program without a dynamic section"),
         pytest.param(library("libcuda.so.1")[:80], id="cut short in the program headers"),
         pytest.param(library("libcuda.so.1")[:-40], id="cut short in the dynamic section"),
         pytest.param(b"\x7fELF\x02\x02" + library("libcuda.so.1")[6:], id="big endian"),

@@ -61,6 +61,16 @@ def test_every_simulated_node_names_what_it_would_advertise(node: str) -> None:
     assert (devices(spec) if wanted else spec) == (sorted(wanted) or None)
 
 
+def test_a_simulated_gpu_that_does_not_tell_its_minor_number_has_no_device_node_of_its_own() -> None:
+    found = inventory("t4")
+    nodes = [
+        [device.path for device in simulated_driver(replace(found, gpus=gpus)).devices]
+        for gpus in (found.gpus, (replace(found.gpus[0], minor=None),))
+    ]
+    shared = ["/dev/nvidiactl", "/dev/nvidia-modeset", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"]
+    assert nodes == [[*shared, "/dev/nvidia0"], shared]
+
+
 def test_every_class_that_is_asked_for_has_an_answer() -> None:
     flags = ("--imex-channel-ids=0", "--gdrcopy-enabled", "--gds-enabled", "--mofed-enabled")
     specs = node_specs(inventory("gb200x4"), request(*flags, simulated=True))

@@ -25,7 +25,7 @@ def spec(node: DeviceNode, mount: Mount, hook: Hook) -> Spec:
     return Spec(kind="v/gpu", devices=(SpecDevice(name="0", edits=edits),), edits=edits)
 
 
-HOOK = Hook(path="/usr/bin/nvidia-ctk", args=("nvidia-ctk", "/driver-root/x"))
+HOOK = Hook(path="/usr/bin/nvidia-ctk", args=("nvidia-ctk", "/driver-root/x"), env=("NVIDIA_CTK_DEBUG=false",))
 
 
 def test_driver_files_and_device_nodes_have_roots_of_their_own() -> None:

@@ -117,6 +117,11 @@ def test_the_next_call_hangs_and_the_one_after_it_does_not(calls: Calls) -> None
     assert hanging.result(PATIENCE) == "Tesla T4"
 
 
+def test_no_call_hangs_that_was_told_to_hang_never(calls: Calls) -> None:
+    say(calls.events, "hang DeviceGetName 1 inf count=0")
+    assert calls.now(pynvml.nvmlDeviceGetName, gpu(1)) == "Tesla T4"
+
+
 def test_as_many_calls_hang_as_were_told(calls: Calls) -> None:
     say(calls.events, "hang DeviceGetName 1 inf count=2")
     hanging = [calls.hanging(pynvml.nvmlDeviceGetName, gpu(1)) for _ in range(2)]

@@ -93,3 +93,14 @@ def test_nothing_but_a_stop_wakes_up_what_is_waited_for() -> None:
     events.put(Stop("SIGTERM"))
     assert waits.is_set()
     assert events.take(0) == (Reload("SIGHUP"), Rescan("again"), Stop("SIGTERM"))
+
+
+def test_who_waits_for_something_else_may_ask_whether_a_stop_has_come() -> None:
+    events = EventQueue()
+    told = [events.told_to_end]
+    events.put(Reload("SIGHUP"))
+    told.append(events.told_to_end)
+    events.put(Stop("SIGTERM"))
+    events.take(0.0)
+    told.append(events.told_to_end)
+    assert told == [False, False, True]

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -199,3 +200,19 @@ def test_a_build_names_what_the_program_runs_on() -> None:
     assert {"gpu-suite-core", "grpcio", "nvidia-device-plugin", "nvidia-ml-py"} <= names
     assert "pytest" not in names
     assert build("no-such-command").version == version()
+
+
+def test_a_build_leaves_out_what_is_asked_for_on_other_platforms_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "ours-1.2.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: ours\nVersion: 1.2\n"
+        "Requires-Dist: not-installed-here; sys_platform == 'none'\nRequires-Dist: gpu-suite-core\n"
+    )
+    (installed / "entry_points.txt").write_text("[console_scripts]\nours = ours:main\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = build("ours").distributions
+    assert ("ours", "1.2") in found
+    assert "not-installed-here" not in dict(found)

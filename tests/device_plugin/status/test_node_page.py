@@ -102,11 +102,11 @@ def test_a_node_without_anything_says_so() -> None:
 
 
 def test_one_gpu_has_no_links_and_memory_may_be_unknown_or_small() -> None:
-    gpus = (gpu(0, memory_mib=None), gpu(1, memory_mib=512), gpu(2, numa_node=None))
+    gpus = (gpu(0, memory_mib=None), gpu(1, memory_mib=512, pci_address=""), gpu(2, numa_node=None))
     one = replace(node(1), gpus=gpus, links=((),))
     page = read(one)
     assert "svg" not in page.tags
-    assert "512 MiB" in page.text
+    assert "512 MiB · NUMA 0" in page.text
     assert "None" not in page.text
 
 

@@ -65,7 +65,7 @@ class Supervised:
         elif self.daemon.has_died():
             self._give_up("its process has ended")
         elif self._restarts.is_due(self._clock()):
-            self._ask()
+            self._ask(self.running)
         self._counters.set(UP, float(self.ready), resource=self.daemon.resource)
 
     @property
@@ -110,13 +110,12 @@ class Supervised:
         )
         self._log.info(message, devices=list(plan.uuids), replicas=plan.replicas)
 
-    def _ask(self) -> None:
+    def _ask(self, running: DaemonPlan) -> None:
         reason = self.daemon.unanswered()
         now = self._clock()
         if reason is None:
             self._restarts = self._restarts.answered(now)
-            if self.running is not None:
-                self.reason = _runs(self.running)
+            self.reason = _runs(running)
             return
         self._restarts = self._restarts.missed(now)
         self.reason = f"it is not in order: {reason}"

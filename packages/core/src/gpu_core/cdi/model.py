@@ -47,8 +47,8 @@ class Hook:
 
     path: str
     args: tuple[str, ...]
+    env: tuple[str, ...]
     name: str = "createContainer"
-    env: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,10 +137,7 @@ def _node(node: DeviceNode) -> dict[str, Any]:
 
 
 def _hook(hook: Hook) -> dict[str, Any]:
-    out: dict[str, Any] = {"hookName": hook.name, "path": hook.path, "args": list(hook.args)}
-    if hook.env:
-        out["env"] = list(hook.env)
-    return out
+    return {"hookName": hook.name, "path": hook.path, "args": list(hook.args), "env": list(hook.env)}
 
 
 def _mount(mount: Mount) -> dict[str, Any]:

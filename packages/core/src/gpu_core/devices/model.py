@@ -277,7 +277,3 @@ class Inventory:
     mig_minors_known: bool = True
     cuda_compat: CudaCompat | None = None
     faults: tuple[Fault, ...] = ()
-
-    def gpu(self, uuid: str) -> Gpu | None:
-        """Return the GPU of that UUID, if present."""
-        return next((gpu for gpu in self.gpus if gpu.uuid == uuid), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from gpu_core.devices.simulated.commands import ALL, Fail, Hang, Heal, Slow
 
@@ -47,6 +48,8 @@ class ToldCalls:
             case Slow():
                 self._slow = [known for known in self._slow if not _same(command, known)]
                 self._slow.append(command)
+            case _:
+                assert_never(command)
 
     def heal(self, command: Heal) -> None:
         """End what a command names; calls that hang by it are free to return."""
