@@ -23,6 +23,18 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal
 # What to test: `make test TESTS=tests/core`. How: `make test OPTIONS=--lf`.
 TESTS ?= tests
 OPTIONS ?=
+# What `make test-fast` leaves out: Helm, other processes, real time, and histories without end.
+SLOW := $(addprefix tests/,chart demo images outside programs signals \
+  config_manager/test_app.py config_manager/test_command.py config_manager/test_full_disk.py \
+  core/config/test_laws.py core/health/test_health_stateful.py \
+  device_plugin/test_hangs.py device_plugin/test_life.py device_plugin/test_list_size.py \
+  device_plugin/test_nvml_histories.py device_plugin/test_nvml_matrix.py device_plugin/test_process.py \
+  device_plugin/test_two_plugins.py \
+  gpu_feature_discovery/test_golden_labels.py gpu_feature_discovery/test_moves.py \
+  gpu_feature_discovery/test_program.py \
+  mps_control_daemon/test_changes.py mps_control_daemon/test_ending.py mps_control_daemon/test_failures.py \
+  mps_control_daemon/test_life.py mps_control_daemon/test_operation.py mps_control_daemon/test_program.py \
+  mps_control_daemon/test_with_plugin.py)
 # The tests for which Helm, schemas and hadolint are fetched.
 NEED_TOOLS := tests tests/ tests/chart% tests/images%
 
@@ -60,6 +72,11 @@ tools: .venv/.synced ## Fetch what checks chart and Dockerfile; the other target
 test: .venv/.synced $(if $(filter $(NEED_TOOLS),$(TESTS)),.tools/chart/.complete)
 test: ## Run the tests on every core (TESTS=path, OPTIONS='--lf -x')
 	$(PYTEST) $(OPTIONS) $(TESTS)
+
+.PHONY: test-fast
+test-fast: .venv/.synced ## Run the tests that take less than a minute in all
+	$(PYTEST) $(SLOW:%=--ignore=%) $(OPTIONS) tests
+	@echo "Left out, and run by make test:"; printf '  %s\n' $(SLOW)
 
 .PHONY: check
 check: check-style check-types check-layers check-generated ## All checks but the tests; `make -k check` goes on after a failure

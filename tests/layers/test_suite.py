@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -14,3 +15,10 @@ def test_tests_of_signals_pass_where_whoever_started_them_ignores_signals() -> N
     script = f"trap '' HUP INT QUIT; exec {pytest}"
     done = subprocess.run(["sh", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, " passed" in done.stdout) == (0, True), done.stdout
+
+
+def test_what_the_fast_tests_leave_out_is_there() -> None:
+    told = subprocess.run(["make", "-n", "test-fast"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    left_out = set(re.findall(r"--ignore=(\S+)", told))
+    assert "tests/chart" in left_out
+    assert [path for path in sorted(left_out) if not (ROOT / path).exists()] == []
