@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_demo.kubelet.names import complaint, is_extended_resource
+from gpu_demo.kubelet.registration import complaint, is_extended_resource
 
 
 @pytest.mark.parametrize(

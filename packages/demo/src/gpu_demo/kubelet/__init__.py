@@ -11,11 +11,11 @@ treats a plugin that registers is a `Behaviour`, which may change at any time.
 
 from __future__ import annotations
 
-from gpu_demo.kubelet.behaviour import Behaviour, Registers
 from gpu_demo.kubelet.containers import NotEnoughDevicesError
-from gpu_demo.kubelet.events import (
+from gpu_demo.kubelet.log import (
     DialFailed,
     Event,
+    EventLog,
     Listed,
     Refused,
     Registered,
@@ -24,8 +24,7 @@ from gpu_demo.kubelet.events import (
     StreamEnded,
     StreamOpened,
 )
-from gpu_demo.kubelet.log import EventLog
-from gpu_demo.kubelet.model import Grant, ListedDevice, Options
+from gpu_demo.kubelet.model import Behaviour, Grant, ListedDevice, Options, Registers
 from gpu_demo.kubelet.service import Kubelet
 
 __all__ = [

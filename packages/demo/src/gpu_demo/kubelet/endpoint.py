@@ -8,8 +8,7 @@ from pathlib import Path
 
 import grpc
 
-from gpu_demo.kubelet.events import Listed, StreamEnded, StreamOpened
-from gpu_demo.kubelet.log import EventLog
+from gpu_demo.kubelet.log import EventLog, Listed, StreamEnded, StreamOpened
 from gpu_demo.kubelet.model import ListedDevice, Options
 from gpu_kubelet._pb import deviceplugin_pb2 as pb
 from gpu_kubelet._pb import deviceplugin_pb2_grpc as rpc

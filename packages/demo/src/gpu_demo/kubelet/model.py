@@ -1,10 +1,46 @@
-"""What the kubelet knows of a plugin: its options, its devices, and what a container was given."""
+"""What the kubelet is told to do, and what it knows of a plugin: its options, its devices, a container's grant."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from gpu_kubelet._pb import deviceplugin_pb2 as pb
+
+
+class Registers(StrEnum):
+    """What becomes of a valid Register call."""
+
+    SERVED = "served"
+    """Dial back, ask for the options, answer, open ListAndWatch; Kubernetes 1.26 and newer."""
+
+    SERVED_LATER = "served later"
+    """Answer first, then do the rest; older Kubernetes."""
+
+    REFUSED = "refused"
+    """Answer with an error."""
+
+    FORGOTTEN = "forgotten"
+    """Answer, and never dial back."""
+
+    UNANSWERED = "unanswered"
+    """Leave the call open until its deadline."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviour:
+    """How to treat plugins.
+
+    `opens_stream` false dials back and asks for the options, but opens no ListAndWatch. `takes_lists` false finds every
+    list too large, which ends its stream. `refusal` is the name of the gRPC status with which a call is refused; Go's
+    servers send a plain error as UNKNOWN.
+    """
+
+    registers: Registers = Registers.SERVED
+    opens_stream: bool = True
+    takes_lists: bool = True
+    refusal: str = "UNKNOWN"
+
 
 HEALTHY = "Healthy"
 

@@ -8,12 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gpu_demo.kubelet.behaviour import Behaviour
 from gpu_demo.kubelet.containers import Containers
 from gpu_demo.kubelet.endpoint import DialError, Endpoint
-from gpu_demo.kubelet.events import Started, Stopped
-from gpu_demo.kubelet.log import EventLog
-from gpu_demo.kubelet.model import Grant, ListedDevice, Options
+from gpu_demo.kubelet.log import EventLog, Started, Stopped
+from gpu_demo.kubelet.model import Behaviour, Grant, ListedDevice, Options
 from gpu_demo.kubelet.registration import Registration
 from gpu_demo.kubelet.socket import RegistrationSocket
 from gpu_kubelet._pb import deviceplugin_pb2 as pb
