@@ -71,7 +71,10 @@ def with_notes(directory: Path) -> Path:
         ),
         pytest.param(
             {"resources": {"limits": {"memory": "64Mi"}}, "gfd": {"resources": {"limits": {"memory": "100M"}}}},
-            ["WARNING: resources.limits.memory (64Mi), gfd.resources.limits.memory (100M) is less than"],
+            [
+                "WARNING: these limits",
+                "would be killed: resources.limits.memory (64Mi), gfd.resources.limits.memory (100M).",
+            ],
             [],
             id="limits that would kill the programs",
         ),
@@ -80,6 +83,24 @@ def with_notes(directory: Path) -> Path:
             [],
             ["WARNING"],
             id="limits that do not",
+        ),
+        pytest.param(
+            {"image": {"tag": "v0.17.2"}, "gfd": {"image": {"tag": "0.18.0-ubi9"}}},
+            ["called like releases of NVIDIA's: image.tag (v0.17.2), gfd.image.tag (0.18.0-ubi9).", "for v0.1.0"],
+            [],
+            id="a tag that was left over from NVIDIA's image",
+        ),
+        pytest.param(
+            {"image": {"tag": "v0.1.0-a1b2c3"}, "gfd": {"image": {"tag": "2026-11-30"}}},
+            [],
+            ["WARNING"],
+            id="tags of one's own images",
+        ),
+        pytest.param(
+            {"devicePlugin": {"enabled": False}, "gfd": {"enabled": True}, "config": {"map": {"default": ""}}},
+            ["\n2. Give a node another config"],
+            ["\n3. "],
+            id="steps that are numbered one after the other",
         ),
         pytest.param(
             {"nfd": {"enabled": True, "worker": {"config": {}}, "gc": {"enable": True}}},

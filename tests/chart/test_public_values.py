@@ -30,6 +30,7 @@ flags:
     deviceListStrategy: "envvar"
     deviceIDStrategy: "uuid"
 """
+HELM_RELEASE = "kubernetes/apps/kube-system/nvidia-device-plugin/app/helmrelease.yaml"
 TOLERATED: Values = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
 
@@ -48,6 +49,12 @@ def shared(replicas: int) -> str:
             },
         }
     )
+
+
+def required(expression: Values) -> Values:
+    """Give the affinity to nodes with this label."""
+    terms = [{"matchExpressions": [expression]}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
 def release(name: str, changes: Values) -> Values:
@@ -248,6 +255,105 @@ def release(name: str, changes: Values) -> Values:
             ["", "-gfd", "-mps"],
             {f"{CTR}.env[NVIDIA_CDI_HOOK_PATH].value": "/usr/bin/nvidia-ctk"},
             id="cookew/iaas-cyclops apps/nvidia-device-plugin/values.yaml",
+        ),
+        pytest.param(
+            {
+                "runtimeClassName": "nvidia",
+                "tolerations": [TOLERATED],
+                "nodeSelector": {"feature.node.kubernetes.io/pci-0300_10de.present": "true"},
+                "affinity": [],
+                "config": {"map": {"default": shared(6)}},
+            },
+            ["", "-mps"],
+            {
+                f"{PLUGIN}.affinity": ABSENT,
+                f"{PLUGIN}.nodeSelector": {"feature.node.kubernetes.io/pci-0300_10de.present": "true"},
+            },
+            id=f"tscibilia/home-ops {HELM_RELEASE}",
+        ),
+        pytest.param(
+            {
+                "runtimeClassName": "nvidia",
+                "securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}},
+                "affinity": required({"key": "nvidia.com/gpu.present", "operator": "In", "values": ["true"]}),
+                "tolerations": [TOLERATED, {"key": "CriticalAddonsOnly", "operator": "Exists"}],
+                "resources": {"requests": {"cpu": "50m", "memory": "100Mi"}, "limits": {"memory": "200Mi"}},
+                "priorityClassName": "system-node-critical",
+                "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}},
+            },
+            ["", "-mps"],
+            {
+                f"{CTR}.securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}},
+                "DaemonSet/r-nvidia-device-plugin: spec.updateStrategy.rollingUpdate": {"maxUnavailable": 1},
+            },
+            id=f"jlengelbrecht/prox-ops {HELM_RELEASE}",
+        ),
+        pytest.param(
+            {
+                "runtimeClassName": "nvidia",
+                "affinity": required(
+                    {"key": "extensions.talos.dev/nvidia-container-toolkit-production", "operator": "Exists"}
+                ),
+                "config": {"map": {"default": shared(3)}},
+            },
+            ["", "-mps"],
+            {
+                f"{PLUGIN}.affinity": required(
+                    {"key": "extensions.talos.dev/nvidia-container-toolkit-production", "operator": "Exists"}
+                )
+            },
+            id=f"hydazz/home-ops {HELM_RELEASE}",
+        ),
+        pytest.param(
+            {
+                "config": {
+                    "map": {
+                        "default": "version: v1\nflags:\n  migStrategy: none",
+                        "mig-single": "version: v1\nflags:\n  migStrategy: single",
+                        "mig-mixed": "version: v1\nflags:\n  migStrategy: mixed",
+                    },
+                    "default": "default",
+                    "fallbackStrategies": ["named", "single"],
+                },
+                "runtimeClassName": "nvidia",
+                "nodeSelector": {"feature.node.kubernetes.io/pci-10de.present": "true"},
+                "nfd": {},
+                "gfd": {"enabled": False},
+            },
+            ["", "-mps"],
+            {
+                f"{CTR}.securityContext.capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN"]},
+                f"{CTR}.env[NVIDIA_MIG_MONITOR_DEVICES].value": "all",
+            },
+            id=f"mitchross/k8s-homelab-cluster-v2 {HELM_RELEASE}",
+        ),
+        pytest.param(
+            {
+                "runtimeClassName": "nvidia",
+                "gfd": {"enabled": True},
+                "nfd": {
+                    "enableNodeFeatureApi": True,
+                    "worker": {"config": {"sources": {"pci": {"deviceClassWhitelist": ["03"]}}}},
+                },
+            },
+            ["", "-gfd", "-gfd-finder", "-mps"],
+            {f"{GFD}.containers[gpu-feature-discovery-ctr].env[GFD_PUBLISH].value": "node"},
+            id=f"d4rkfella/home-ops {HELM_RELEASE}",
+        ),
+        pytest.param(
+            {
+                "image": {"repository": "nvcr.io/nvidia/k8s-device-plugin", "tag": "v0.19.1"},
+                "runtimeClassName": "nvidia",
+                "config": {"map": {"default": shared(6).replace("none", 'none\n  nvidiaDriverRoot: "/usr/local"')}},
+            },
+            ["", "-mps"],
+            {
+                f"{PLUGIN}.initContainers[nvidia-device-plugin-init].image": (
+                    "registry.example/gpu/gpu-config-manager:v0.19.1"
+                ),
+                f"{CTR}.securityContext.capabilities": {"drop": ["ALL"]},
+            },
+            id=f"jhart99/home-ops {HELM_RELEASE}",
         ),
     ],
 )

@@ -17,6 +17,11 @@ TWO = {"a": "version: v1", "b": "version: v1"}
     [
         pytest.param({"namespace": "x"}, ["namespace: x is not a value", "helm --namespace x"], id="a namespace value"),
         pytest.param(
+            {"enabled": False},
+            ["enabled=false leaves nothing out", "`condition` of the dependency"],
+            id="a condition that no chart reads",
+        ),
+        pytest.param(
             {"config": {"name": "theirs", "map": {"default": ""}}},
             ["config.name and config.map are both given"],
             id="two ConfigMaps",

@@ -216,8 +216,8 @@ def test_every_value_that_is_used_is_documented() -> None:
     """A chain of `.Values` in the templates, or of a component's own, leads to a key of values.yaml."""
     text = "".join(path.read_text() for path in (CHART / "templates").rglob("*.*"))
     used = {match.removesuffix(".") for match in re.findall(r"\.Values\.([A-Za-z][\w.]*)", text)}
-    # The first is only there to be refused, the second of older releases of the original.
-    used -= {"namespace", "nfd.enableNodeFeatureApi"}
+    # The first two are only there to be refused, the third of older releases of the original.
+    used -= {"enabled", "namespace", "nfd.enableNodeFeatureApi"}
     own = set(re.findall(r"\$own\.([A-Za-z]\w*)", text)) - {"repository", "tag", "digest"}
 
     assert [path for path in sorted(used) if not found(path)] == []
@@ -239,7 +239,9 @@ def test_the_schema_knows_exactly_the_documented_values() -> None:
 
     documented = {path for path in leaves(DEFAULTS) if not path.startswith("nfd.")} | {"nfd.enabled"}
 
-    assert sorted(of_schema(schema)) == sorted(documented | {"global", "gfd.global", "namespace"} | WITHOUT_EFFECT)
+    assert sorted(of_schema(schema)) == sorted(
+        documented | {"global", "gfd.global", "enabled", "namespace"} | WITHOUT_EFFECT
+    )
 
 
 def of_schema(schema: Values, prefix: str = "") -> Iterator[str]:

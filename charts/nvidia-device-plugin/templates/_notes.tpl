@@ -39,6 +39,23 @@ of NFD where it is not packaged. Each kind of word that is no longer obeyed is i
 {{- join ", " $found -}}
 {{- end -}}
 
+{{/*
+The values with an image's tag that is a release of the original's, joined by commas: left over where only the repository
+was changed. Its last releases have numbers that are far ahead of ours.
+*/}}
+{{- define "gpusuite.theirTags" -}}
+{{- $found := list -}}
+{{- range $path := list "image" "devicePlugin.image" "gfd.image" "mps.image" "configManager.image" -}}
+{{- $value := $.Values -}}
+{{- range splitList "." $path }}{{ $value = get $value . }}{{ end -}}
+{{- $tag := toString (get ($value | default dict) "tag") -}}
+{{- if and (regexMatch "^v?0[.](1[2-9]|20)[.][0-9]" $tag) (not (hasPrefix (printf "v%s" $.Chart.AppVersion) $tag)) -}}
+{{- $found = append $found (printf "%s.tag (%s)" $path $tag) -}}
+{{- end -}}
+{{- end -}}
+{{- join ", " $found -}}
+{{- end -}}
+
 {{/* The values with memory limits below what these programs need, joined by commas. */}}
 {{- define "gpusuite.tooLittleMemory" -}}
 {{- $found := list -}}
