@@ -68,13 +68,15 @@ def test_commands_are_found() -> None:
 
 
 def documented_values() -> list[Values]:
-    """Give the values that the pages about the chart show: by themselves, or inside of what Argo CD and Flux read."""
+    """Give the values that the pages about the chart show: by themselves, or in what Argo CD, Flux and k3s read."""
     found = []
-    for page in (ROOT / "docs/howto/swap.md", ROOT / "docs/howto/install-with-helm.md"):
-        for block in blocks(page, "yaml"):
+    for name in ("swap", "install-with-helm", "kinds-of-nodes"):
+        for block in blocks(ROOT / f"docs/howto/{name}.md", "yaml"):
             for document in yaml.safe_load_all(block):
                 spec = document.get("spec", {})
                 values = spec.get("values", spec.get("source", {}).get("helm", {}).get("valuesObject"))
+                if "valuesContent" in spec:
+                    values = yaml.safe_load(spec["valuesContent"])
                 if values is not None or "spec" not in document:
                     found.append(values or document)
     return found

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gpu_core.config.layers import dotted
 from gpu_core.config.reference import PROGRAMS, config_page, flags_page
@@ -37,6 +39,15 @@ def test_every_key_is_on_its_page() -> None:
         assert not title or f"{title}\n" in page
         assert f"| `{path[-1]}`" in page
         assert member.key.doc in page
+
+
+def test_words_are_written_as_yaml_takes_them_for_text() -> None:
+    """`recovery: off` is a boolean to YAML, and so refused."""
+    cells = re.findall(r"\| one (?:of|or several of) ([^|]+) \|", config_page())
+    words = [word for cell in cells for word in re.findall(r"`([^`]+)`", cell)]
+
+    assert '"off"' in words
+    assert [word for word in words if not isinstance(yaml.safe_load(word), str)] == []
 
 
 def test_every_flag_and_variable_is_on_its_page() -> None:
