@@ -9,58 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from chart.conftest import Render
-from chart.rendering import ABSENT, Values, merged
-from chart.test_releases import IMAGE, RELEASES
-
-PLUGIN = "DaemonSet/r-nvidia-device-plugin: pod"
-GFD = "DaemonSet/r-nvidia-device-plugin-gfd: pod"
-FINDER = "DaemonSet/r-nvidia-device-plugin-gfd-finder: pod"
-CTR = f"{PLUGIN}.containers[nvidia-device-plugin-ctr]"
-NO_SHARING = """
-version: v1
-flags:
-  migStrategy: "none"
-  failOnInitError: true
-  nvidiaDriverRoot: "/"
-  plugin:
-    passDeviceSpecs: false
-    deviceListStrategy: "envvar"
-    deviceIDStrategy: "uuid"
-"""
-HELM_RELEASE = "kubernetes/apps/kube-system/nvidia-device-plugin/app/helmrelease.yaml"
-TOLERATED: Values = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
-
-
-def shared(replicas: int) -> str:
-    """Give a config that shares each GPU by time."""
-    return yaml.safe_dump(
-        {
-            "version": "v1",
-            "flags": {"migStrategy": "none"},
-            "sharing": {
-                "timeSlicing": {
-                    "renameByDefault": False,
-                    "failRequestsGreaterThanOne": False,
-                    "resources": [{"name": "nvidia.com/gpu", "replicas": replicas}],
-                }
-            },
-        }
-    )
-
-
-def required(expression: Values) -> Values:
-    """Give the affinity to nodes with this label."""
-    terms = [{"matchExpressions": [expression]}]
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
-
-
-def release(name: str, changes: Values) -> Values:
-    """Give the whole values file of a release, with what somebody changed in it."""
-    values: Values = yaml.safe_load((RELEASES / f"{name}.yaml").read_text())
-    return merged(values, changes)
+from chart.published import CTR, FINDER, GFD, NO_SHARING, PLUGIN, TOLERATED, installed, release, shared
+from chart.rendering import ABSENT, Values
 
 
 @pytest.mark.parametrize(
@@ -256,109 +208,7 @@ def release(name: str, changes: Values) -> Values:
             {f"{CTR}.env[NVIDIA_CDI_HOOK_PATH].value": "/usr/bin/nvidia-ctk"},
             id="cookew/iaas-cyclops apps/nvidia-device-plugin/values.yaml",
         ),
-        pytest.param(
-            {
-                "runtimeClassName": "nvidia",
-                "tolerations": [TOLERATED],
-                "nodeSelector": {"feature.node.kubernetes.io/pci-0300_10de.present": "true"},
-                "affinity": [],
-                "config": {"map": {"default": shared(6)}},
-            },
-            ["", "-mps"],
-            {
-                f"{PLUGIN}.affinity": ABSENT,
-                f"{PLUGIN}.nodeSelector": {"feature.node.kubernetes.io/pci-0300_10de.present": "true"},
-            },
-            id=f"tscibilia/home-ops {HELM_RELEASE}",
-        ),
-        pytest.param(
-            {
-                "runtimeClassName": "nvidia",
-                "securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}},
-                "affinity": required({"key": "nvidia.com/gpu.present", "operator": "In", "values": ["true"]}),
-                "tolerations": [TOLERATED, {"key": "CriticalAddonsOnly", "operator": "Exists"}],
-                "resources": {"requests": {"cpu": "50m", "memory": "100Mi"}, "limits": {"memory": "200Mi"}},
-                "priorityClassName": "system-node-critical",
-                "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}},
-            },
-            ["", "-mps"],
-            {
-                f"{CTR}.securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}},
-                "DaemonSet/r-nvidia-device-plugin: spec.updateStrategy.rollingUpdate": {"maxUnavailable": 1},
-            },
-            id=f"jlengelbrecht/prox-ops {HELM_RELEASE}",
-        ),
-        pytest.param(
-            {
-                "runtimeClassName": "nvidia",
-                "affinity": required(
-                    {"key": "extensions.talos.dev/nvidia-container-toolkit-production", "operator": "Exists"}
-                ),
-                "config": {"map": {"default": shared(3)}},
-            },
-            ["", "-mps"],
-            {
-                f"{PLUGIN}.affinity": required(
-                    {"key": "extensions.talos.dev/nvidia-container-toolkit-production", "operator": "Exists"}
-                )
-            },
-            id=f"hydazz/home-ops {HELM_RELEASE}",
-        ),
-        pytest.param(
-            {
-                "config": {
-                    "map": {
-                        "default": "version: v1\nflags:\n  migStrategy: none",
-                        "mig-single": "version: v1\nflags:\n  migStrategy: single",
-                        "mig-mixed": "version: v1\nflags:\n  migStrategy: mixed",
-                    },
-                    "default": "default",
-                    "fallbackStrategies": ["named", "single"],
-                },
-                "runtimeClassName": "nvidia",
-                "nodeSelector": {"feature.node.kubernetes.io/pci-10de.present": "true"},
-                "nfd": {},
-                "gfd": {"enabled": False},
-            },
-            ["", "-mps"],
-            {
-                f"{CTR}.securityContext.capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN"]},
-                f"{CTR}.env[NVIDIA_MIG_MONITOR_DEVICES].value": "all",
-            },
-            id=f"mitchross/k8s-homelab-cluster-v2 {HELM_RELEASE}",
-        ),
-        pytest.param(
-            {
-                "runtimeClassName": "nvidia",
-                "gfd": {"enabled": True},
-                "nfd": {
-                    "enableNodeFeatureApi": True,
-                    "worker": {"config": {"sources": {"pci": {"deviceClassWhitelist": ["03"]}}}},
-                },
-            },
-            ["", "-gfd", "-gfd-finder", "-mps"],
-            {f"{GFD}.containers[gpu-feature-discovery-ctr].env[GFD_PUBLISH].value": "node"},
-            id=f"d4rkfella/home-ops {HELM_RELEASE}",
-        ),
-        pytest.param(
-            {
-                "image": {"repository": "nvcr.io/nvidia/k8s-device-plugin", "tag": "v0.19.1"},
-                "runtimeClassName": "nvidia",
-                "config": {"map": {"default": shared(6).replace("none", 'none\n  nvidiaDriverRoot: "/usr/local"')}},
-            },
-            ["", "-mps"],
-            {
-                f"{PLUGIN}.initContainers[nvidia-device-plugin-init].image": (
-                    "registry.example/gpu/gpu-config-manager:v0.19.1"
-                ),
-                f"{CTR}.securityContext.capabilities": {"drop": ["ALL"]},
-            },
-            id=f"jhart99/home-ops {HELM_RELEASE}",
-        ),
     ],
 )
 def test_published_values_work(rendered: Render, values: Values, sets: list[str], facts: dict[str, Any]) -> None:
-    rendering = rendered(merged(values, IMAGE))
-    names = [name.removeprefix("r-nvidia-device-plugin") for name in rendering.kinds()["DaemonSet"]]
-
-    assert (names, {path: rendering.at(path) for path in facts}) == (sets, facts)
+    assert installed(rendered, values, list(facts)) == (sets, facts)
