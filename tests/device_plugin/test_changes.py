@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from device_plugin.metrics import CONFIG_LOADS
+from device_plugin.status.standing import checks
 from fakes.plugin_answers import golden
 from fakes.running_plugin import run_plugin, topology
 from gpu_core.errors import HardwareError, KubeletError, NvmlCallError, SuiteError
 from gpu_core.hardware.source import simulated_source
+from gpu_core.runtime.probes import Check
 from gpu_demo.kubelet import Kubelet, Listed, Registered, StreamEnded
 
 GPU = "nvidia.com/gpu"
@@ -221,6 +223,8 @@ def test_a_node_without_gpus_waits_for_some(kubelet: Kubelet) -> None:
         plugin.rescan()
         assert plugin.log.count("There is no GPU to serve") == 1
         assert kubelet.log.events(Registered) == ()
+        reason = "there is nothing to serve on this node, and nothing is registered"
+        assert checks(plugin.app.standing())[0] == Check(name="GPUs", ok=False, reason=reason)
 
 
 def test_gpus_that_offer_nothing_are_not_taken_for_a_node_without_gpus(kubelet: Kubelet) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fakes.gfd_bench import Bench
-from gpu_core.errors import HardwareError
+from gpu_core.errors import Ending, HardwareError
 from gpu_feature_discovery.metrics import FAILURES, PASSES
 
 
@@ -238,3 +238,31 @@ def test_a_configuration_that_turns_to_one_shot_ends_the_program_and_leaves_the_
         bench.step(reload=("SIGHUP",))
         assert len(bench.events.take(0)) == 1
     assert bench.output.exists()
+
+
+def test_a_key_that_nobody_knows_is_told_and_changes_nothing(bench: Bench) -> None:
+    bench.config.write_text("flgs: {}\n")
+    bench.step(reload=("SIGHUP",))
+    assert [line for line in bench.logged("warning") if "flgs" in line] != []
+    assert bench.labels()["gpu.count"] == "2"
+
+
+def test_what_is_left_elsewhere_is_no_reason_to_stop_labelling(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> bool:
+        raise RuntimeError("A fault of our own.")
+
+    monkeypatch.setattr("gpu_feature_discovery.outputs.leftovers.Leftovers.tend", fail)
+    assert bench.step() == 5.0
+    assert bench.logged("error") == ["Labels in other destinations could not be looked for"]
+    assert bench.labels()["gpu.count"] == "2"
+
+
+def test_an_end_while_other_destinations_are_looked_at_ends_the_program(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(_: object) -> bool:
+        raise Ending
+
+    monkeypatch.setattr("gpu_feature_discovery.outputs.leftovers.Leftovers.tend", end)
+    with pytest.raises(Ending):
+        bench.step()

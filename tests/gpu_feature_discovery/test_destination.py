@@ -8,7 +8,7 @@ from gpu_core.config.load import load
 from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
 from gpu_core.config.words import LabelDestination
 from gpu_core.errors import UsageError
-from gpu_feature_discovery.outputs.destination import destination
+from gpu_feature_discovery.outputs.destination import Opener, destination
 
 NO_NODE_NAME = "nodefeature needs --node-name (NODE_NAME), which is not set"
 NO_FILE_NAME = "file needs --output-file (GFD_OUTPUT_FILE), which is not set"
@@ -116,3 +116,9 @@ def test_what_a_destination_lacks_is_named(argv: list[str], environ: dict[str, s
     with pytest.raises(UsageError) as caught:
         destination(load(GPU_FEATURE_DISCOVERY, argv, environ))
     assert message in str(caught.value)
+
+
+def test_a_node_without_a_file_and_a_namespace_has_no_other_place_where_labels_may_be_left() -> None:
+    argv = ["--publish=node", "--node-name=a", "--namespace=", "--output-file="]
+    opener = Opener(clock=lambda: 0.0, warn=lambda _: None)
+    assert opener.former(LabelDestination.NODE, load(GPU_FEATURE_DISCOVERY, argv, {})) == ()

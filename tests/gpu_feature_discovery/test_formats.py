@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
 import yaml
 
 from gpu_core.config.words import LabelFormat
-from gpu_feature_discovery.outputs.text import render
+from gpu_feature_discovery.outputs.text import StreamOutput, render
 
 LABELS = {"nvidia.com/gpu.product": "Tesla-T4", "nvidia.com/gpu.count": "1", "nvidia.com/cuda.driver.rev": ""}
 
@@ -54,3 +55,11 @@ def test_json_and_yaml_say_the_same() -> None:
 )
 def test_no_labels(form: LabelFormat, expected: str) -> None:
     assert render({}, form) == expected
+
+
+def test_what_was_printed_is_not_taken_back() -> None:
+    printed = io.StringIO()
+    output = StreamOutput(printed, LabelFormat.LABELS)
+    output.publish({"nvidia.com/gpu.count": "1"})
+    output.withdraw()
+    assert (output.take_back({}, known=True), printed.getvalue()) == (False, "nvidia.com/gpu.count=1\n")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_feature_discovery.outputs.node import ANNOTATION, node_patch
+from gpu_feature_discovery.outputs.node import ANNOTATION, leaving_patch, node_patch
 
 
 def node(labels: dict[str, str], remembered: str | None = None) -> dict[str, Any]:
@@ -87,3 +87,12 @@ def test_after_any_two_passes_the_node_has_our_last_labels_and_all_of_the_others
         state = apply(state, node_patch(state, labels))
         assert state["metadata"]["labels"] == others | labels
         assert node_patch(state, labels) is None
+
+
+def test_what_is_taken_off_holds_for_the_version_that_was_read_where_it_has_one() -> None:
+    found = node({"nvidia.com/gpu.count": "8", "nvidia.com/gpu.family": "hopper"}, "gpu.count,gpu.family")
+    versioned = {"metadata": {**found["metadata"], "resourceVersion": "7"}}
+    patch = {"annotations": {ANNOTATION: None}, "labels": {"nvidia.com/gpu.count": None}}
+    inherited = {"nvidia.com/gpu.family": "hopper"}
+    assert leaving_patch(found, inherited) == {"metadata": patch}
+    assert leaving_patch(versioned, inherited) == {"metadata": {**patch, "resourceVersion": "7"}}

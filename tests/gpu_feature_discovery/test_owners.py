@@ -10,7 +10,7 @@ from fakes.api_faults import Refuse
 from fakes.api_objects import Key
 from fakes.api_server import ApiServer
 from fakes.feature_outputs import KEY, LABELS, Clock, Feature, methods, stored
-from gpu_cluster import ForbiddenError, UnauthorizedError
+from gpu_cluster import ForbiddenError, InvalidError, UnauthorizedError
 
 DAEMON_SET: dict[str, Any] = {
     "apiVersion": "apps/v1",
@@ -167,3 +167,36 @@ def test_where_there_is_no_object_nothing_is_taken_back(
 ) -> None:
     server.lacks = lacking
     assert feature_output("gfd-1").take_back({}, known=False) is False
+
+
+def test_a_refusal_that_owners_are_no_reason_for_is_an_error(server: ApiServer, feature_output: Feature) -> None:
+    output = feature_output()
+    output.publish(LABELS)
+    server.misbehave(Refuse(403, reason="Forbidden"), method="PUT")
+    with pytest.raises(ForbiddenError):
+        output.publish({"nvidia.com/gpu.count": "7"})
+
+
+def test_owners_that_are_refused_are_no_reason_to_write_equal_labels_again(
+    server: ApiServer, feature_output: Feature, warnings: list[str]
+) -> None:
+    put_pod(server)
+    put_object(server, ANOTHER)
+    server.rights = set()
+    feature_output("gfd-1").publish({"nvidia.com/gpu.count": "1"})
+    assert (owners(server), methods(server)) == ([ANOTHER], ["GET", "GET", "PUT"])
+    assert len(warnings) == 1
+
+
+def test_our_pod_is_read_once_also_where_labels_never_arrived(server: ApiServer, feature_output: Feature) -> None:
+    put_pod(server)
+    put_object(server, ANOTHER)
+    output = feature_output("gfd-1")
+    server.misbehave(Refuse(422, reason="Invalid"), method="PUT")
+    with pytest.raises(InvalidError):
+        output.publish(LABELS)
+    assert not output.take_back({}, known=False)
+    assert [request.path for request in server.requests if "/pods/" in request.path] == [
+        "/api/v1/namespaces/gpu/pods/gfd-1"
+    ]
+    assert owners(server) == [ANOTHER]

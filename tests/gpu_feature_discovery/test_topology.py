@@ -6,9 +6,11 @@ import pytest
 
 from core.devices.nodes import opened
 from core.labels.building import gpu, inventory
+from gpu_core.command import run_program
+from gpu_core.config.programs.gpu_feature_discovery import GPU_FEATURE_DISCOVERY
 from gpu_core.devices.model import Fault, LinkLevel, PairLink, UnreadableGpu
 from gpu_core.devices.simulated.files import load_node
-from gpu_feature_discovery.topology import document, draw
+from gpu_feature_discovery.topology import TOPOLOGY, document, draw
 
 SELF = PairLink()
 NVLINK = PairLink(level=LinkLevel.SYSTEM, nvlinks=12)
@@ -107,3 +109,16 @@ def test_programs_get_the_same() -> None:
         "unreadable": [{"index": 2, "reason": "nvmlDeviceGetHandleByIndex failed with GPU_IS_LOST"}],
         "links": [["X", "?"], ["NV12", "X"]],
     }
+
+
+@pytest.mark.parametrize(
+    ("argv", "begins"),
+    [
+        pytest.param([], "      GPU0  NUMA  PCI ADDRESS   MODEL\n", id="for people"),
+        pytest.param(["--format=json"], '{\n  "gpus": [\n    {\n      "index": 0,\n', id="for programs"),
+    ],
+)
+def test_the_subcommand_shows_a_node(capsys: pytest.CaptureFixture[str], argv: list[str], begins: str) -> None:
+    words = ["topology", "--simulated-node=t4", *argv]
+    code = run_program(GPU_FEATURE_DISCOVERY, words, {}, lambda _: 3, subcommands=[TOPOLOGY])
+    assert (code, capsys.readouterr().out[: len(begins)]) == (0, begins)

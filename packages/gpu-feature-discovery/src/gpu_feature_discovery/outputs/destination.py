@@ -78,6 +78,8 @@ def _check(found: LabelDestination | None, loaded: Loaded[GfdSettings]) -> None:
             missing = {"--output-file (GFD_OUTPUT_FILE)": not loaded.config.flags.gfd.output_file}
         case LabelDestination.STDOUT | None:
             pass
+        case _:
+            assert_never(found)
     empty = [name for name, lacks in missing.items() if lacks]
     if empty:
         raise UsageError(
