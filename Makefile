@@ -23,6 +23,8 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal
 # What to test: `make test TESTS=tests/core`. How: `make test OPTIONS=--lf`.
 TESTS ?= tests
 OPTIONS ?=
+# What is run whole is measured too: a run of its own for that would take longer than counting does.
+WHOLE := $(and $(filter tests tests/,$(TESTS)),$(if $(OPTIONS),,whole))
 # What `make test-fast` leaves out: Helm, other processes, real time, and histories without end.
 SLOW := $(addprefix tests/,chart demo images outside programs signals \
   config_manager/test_app.py config_manager/test_command.py config_manager/test_full_disk.py \
@@ -71,7 +73,8 @@ tools: .venv/.synced ## Fetch what checks chart and Dockerfile; the other target
 .PHONY: test
 test: .venv/.synced $(if $(filter $(NEED_TOOLS),$(TESTS)),.tools/chart/.complete)
 test: ## Run the tests on every core (TESTS=path, OPTIONS='--lf -x')
-	$(PYTEST) $(OPTIONS) $(TESTS)
+	$(PYTEST) $(if $(WHOLE),--cov --cov-report=) $(OPTIONS) $(TESTS)
+	$(if $(WHOLE),PYTHONPATH=tests $(BIN)/python scripts/coverage_gate.py)
 
 .PHONY: test-fast
 test-fast: .venv/.synced ## Run the tests that take less than a minute in all
