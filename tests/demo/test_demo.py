@@ -46,8 +46,8 @@ def test_the_demo_shows_a_node_from_its_labels_to_a_repaired_gpu(socket_dir: Pat
         "7/7  The plugin is stopped",
     ]
     for line in (
-        r"\| nvidia\.com/gpu\.count +\| 8 +\|",
-        r"\| nvidia\.com/gpu\.product +\| NVIDIA-H100-80GB-HBM3 +\|",
+        r"  nvidia\.com/gpu\.count +8$",
+        r"  nvidia\.com/gpu\.product +NVIDIA-H100-80GB-HBM3$",
         r"  GPU0 +X +NV18 ",
         r"ok  registered nvidia\.com/gpu on nvidia-gpu\.sock, API v1beta1",
         r"\| preferred \| GPU2 \| GPU-\S+ +\|",
@@ -60,6 +60,18 @@ def test_the_demo_shows_a_node_from_its_labels_to_a_repaired_gpu(socket_dir: Pat
     ):
         assert re.search(rf"^{line}", done.stdout, re.MULTILINE), f"{line} is not in\n{done.stdout}"
     assert list(socket_dir.iterdir()) == []
+    assert_typed_lines_print_what_is_shown(done.stdout)
+
+
+def assert_typed_lines_print_what_is_shown(shown: str) -> None:
+    """Whoever types what the demo shows of gpu-feature-discovery sees the same, but for the time."""
+    typed = re.findall(r"^\$ (gfd .*)\n((?:  .*\n|\n(?=  ))+)", shown, re.MULTILINE)
+    assert [line.split()[1] for line, _ in typed] == ["--oneshot", "topology"]
+    for line, block in typed:
+        command, *words = line.split()
+        done = subprocess.run([GPU_DEMO.parent / command, *words], env={}, capture_output=True, text=True, check=True)
+        printed = [f"  {text}".rstrip() for text in done.stdout.splitlines() if "timestamp" not in text]
+        assert [text for text in block.splitlines() if "timestamp" not in text] == printed
 
 
 def ended(group: int) -> bool:
@@ -111,7 +123,7 @@ def test_an_unknown_node_is_refused_with_those_that_there_are(socket_dir: Path) 
 
 
 def test_a_plugin_that_dies_ends_the_demo_with_its_last_words(socket_dir: Path) -> None:
-    for name, text in (("gfd", "echo a=b"), ("nvidia-device-plugin", "echo no driver >&2; exit 3")):
+    for name, text in (("gfd", "echo nvidia.com/a b"), ("nvidia-device-plugin", "echo no driver >&2; exit 3")):
         (socket_dir / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
         (socket_dir / name).chmod(0o755)
     demo = Demo(

@@ -73,14 +73,13 @@ def show_service(stage: Stage, gpus: int | None) -> None:
 def show_labels(demo: Demo) -> None:
     """Print what gpu-feature-discovery says of the node."""
     demo.screen.step("What the node is", "GPU Feature Discovery describes the GPUs as node labels, for the scheduler.")
-    command = Command(program="gfd", arguments=("--oneshot", f"--simulated-node={demo.node}"))
+    command = Command(program="gfd", arguments=("--oneshot", "--format=table", f"--simulated-node={demo.node}"))
     demo.screen.command(str(command))
     with demo.screen.waiting("reading the node"):
         printed = demo.programs.run(command)
-    labels = [line.partition("=") for line in printed.splitlines() if "=" in line]
-    if not labels:
+    if "nvidia.com/" not in printed:
         raise DemoError(f"`{command}` printed no labels:\n{printed}")
-    demo.screen.table(("label", "value"), [(name, value) for name, _, value in labels])
+    demo.screen.block(printed)
 
 
 def show_topology(demo: Demo) -> None:
