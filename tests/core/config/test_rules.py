@@ -105,6 +105,26 @@ def test_a_device_that_an_entry_names_twice_is_told_with_its_line(tmp_path: Path
     assert caught.value.problems == (problem,)
 
 
+def test_limits_of_mps_are_told_where_gpus_are_shared_in_time(tmp_path: Path) -> None:
+    """Who writes them there would believe that containers are kept within them."""
+    limits = "memoryLimitMiB: 100, memoryFactor: 1.5, activeThreadPercentage: 50"
+    text = "sharing: {{{}: {{resources: [{{name: gpu, replicas: 2, {}}}]}}}}\n"
+    file = write(tmp_path, text.format("timeSlicing", limits))
+    rest = "limits nothing: containers that take turns have no limits; sharing.mps has"
+    problems = tuple(
+        f"{file}:1:{column}: sharing.timeSlicing.resources[0].{key}: {rest}"
+        for column, key in ((62, "memoryLimitMiB"), (83, "memoryFactor"), (102, "activeThreadPercentage"))
+    )
+
+    assert load(DEVICE_PLUGIN, ["--config-file", file], {}).warnings == problems
+    with pytest.raises(ConfigError) as caught:
+        load(DEVICE_PLUGIN, ["--config-file", file, "--config-strict"], {})
+    assert caught.value.problems == problems
+    for section, keys in (("mps", limits), ("timeSlicing", "memoryLimitMiB: null")):
+        file = write(tmp_path, text.format(section, keys))
+        assert load(DEVICE_PLUGIN, ["--config-file", file, "--mps-root=/mps"], {}).warnings == ()
+
+
 def test_only_channel_zero_can_be_injected() -> None:
     with pytest.raises(ConfigError, match=r"environment IMEX_CHANNEL_IDS: \[1\] cannot be injected"):
         load(DEVICE_PLUGIN, [], {"IMEX_CHANNEL_IDS": "1"})

@@ -15,7 +15,7 @@ from gpu_core.config.problems import Problem, Problems
 from gpu_core.config.programs.flags import CommandLine
 from gpu_core.config.programs.given import environment_layer, flag_layer
 from gpu_core.config.programs.options import Program
-from gpu_core.config.rules import judge_config, judge_devices, judge_words, without_custom_resources
+from gpu_core.config.rules import judge_config, judge_entries, judge_words, without_custom_resources
 from gpu_core.config.shape import Section, at, leaves, shape
 from gpu_core.config.words import SharingStrategy
 from gpu_core.health.xids import DISABLE, ENABLE, XidPolicy, xid_policy
@@ -69,7 +69,7 @@ def check(parsed: Parsed, program: Program[Any], line: CommandLine, environ: Map
     if not problems.errors:
         config = build_config(layer)
         problems += judge_config(config, layer, program, alone=True)
-        problems += judge_devices(config, parsed.positions)
+        problems += judge_entries(config, parsed.positions)
         problems += _judge_lists(config, program, parsed.positions)
         if program.obeys(_HEALTH):
             xids, passed_over = xid_policy(config.health, disable=environ.get(DISABLE), enable=environ.get(ENABLE))

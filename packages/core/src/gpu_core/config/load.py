@@ -21,7 +21,7 @@ from gpu_core.config.problems import Problem
 from gpu_core.config.programs.flags import CommandLine, read_flags
 from gpu_core.config.programs.given import environment_layer, flag_layer
 from gpu_core.config.programs.options import Program
-from gpu_core.config.rules import judge_config, judge_devices, judge_settings, judge_words, without_custom_resources
+from gpu_core.config.rules import judge_config, judge_entries, judge_settings, judge_words, without_custom_resources
 from gpu_core.errors import ConfigError
 from gpu_core.files import is_unnamed_pipe, read_given
 
@@ -107,7 +107,7 @@ def load_line(program: Program[S], line: CommandLine, environ: Mapping[str, str]
     config = build_config(layer)
     settings = build_settings(layer, program.options, program.settings)
     problems = problems + judge_config(config, layer, program) + judge_settings(settings, program.options) + ignored
-    problems = problems + judge_devices(config, parsed.positions)
+    problems = problems + judge_entries(config, parsed.positions)
     if _STRICT in outside and outside[_STRICT].value:
         problems = problems.strict()
     if problems.errors:

@@ -100,21 +100,33 @@ def judge_config(config: Config, layer: Layer, program: Program[Any], *, alone: 
     return Problems(tuple(problems))
 
 
-def judge_devices(config: Config, positions: Mapping[Location, Position]) -> Problems:
-    """Find devices that an entry of a shared resource names twice.
+def judge_entries(config: Config, positions: Mapping[Location, Position]) -> Problems:
+    """Find what an entry of a shared resource asks for in vain: devices that it names twice, limits that nobody keeps.
 
-    Only nodes that have the resource cannot be served, so that a program warns and goes on to see whether this is one.
+    Only nodes that have the resource cannot be served with the former, so that a program warns and goes on to see
+    whether this is one.
     """
-    path = _MPS if config.sharing.strategy is SharingStrategy.MPS else _TIME_SLICING
+    slices = config.sharing.strategy is SharingStrategy.TIME_SLICING
+    path = _TIME_SLICING if slices else _MPS
     problems: list[Problem] = []
+
+    def warn(index: int, key: str, message: str) -> None:
+        location: Location = (*path, index, key)
+        where, position = dotted(location), positions.get(location)
+        problems.append(Problem(message=message, where=where, position=position, fatal=False))
+
     for index, entry in config.sharing.entries:
         named = entry.devices if isinstance(entry.devices, tuple) else ()
-        location: Location = (*path, index, "devices")
         for device, times in Counter(named).items():
             if times > 1:
-                message = f"{device} is named {times} times; name each device once"
-                where, position = dotted(location), positions.get(location)
-                problems.append(Problem(message=message, where=where, position=position, fatal=False))
+                warn(index, "devices", f"{device} is named {times} times; name each device once")
+        for key, limit in (
+            ("memoryLimitMiB", entry.memory_limit_mib),
+            ("memoryFactor", entry.memory_factor),
+            ("activeThreadPercentage", entry.active_thread_percentage),
+        ):
+            if slices and limit is not None and (*path, index, key) in positions:
+                warn(index, key, "limits nothing: containers that take turns have no limits; sharing.mps has")
     return Problems(tuple(problems))
 
 
