@@ -170,6 +170,12 @@ CAUSES = [
     pytest.param(lost_gpu, [("driver", {"resources"})], id="a GPU that fell off the bus"),
     pytest.param(no_kubelet, [("kubelet", {"pod resources"})], id="a kubelet that has ended"),
     pytest.param(mig(nothing, node_file="a100-mig-empty"), [("MIG", {"resources"})], id="MIG without MIG devices"),
+    pytest.param(mig(nothing, strategy="none"), [("MIG", {"resources"})], id="MIG devices that are not served"),
+    pytest.param(
+        mig(nothing, node_file="a100-mig-empty", strategy="none"),
+        [("MIG", {"resources"})],
+        id="MIG without MIG devices, served whole",
+    ),
 ]
 
 

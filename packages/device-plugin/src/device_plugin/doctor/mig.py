@@ -25,21 +25,26 @@ def mig(scene: Scene) -> Iterator[Finding]:
         return
     devices = [device for gpu in enabled for device in gpu.mig_devices]
     empty = [gpu.index for gpu in enabled if not gpu.mig_devices]
+    partitioned = len(enabled) - len(empty)
+    whole = scene.config.flags.mig_strategy is MigStrategy.NONE
     if empty:
         yield warning(
             EXAMINATION,
             f"MIG is on, and there is no MIG device, on GPU {', '.join(map(str, empty))}.",
-            "Nothing of these GPUs can be served.",
+            "Containers that get such a GPU as a whole cannot run CUDA on it."
+            if whole
+            else "Nothing of these GPUs can be served.",
             "Make MIG devices with `nvidia-smi mig -cgi … -C`, or turn MIG off with `nvidia-smi -mig 0`.",
             trouble=Trouble.MIG,
         )
-    if scene.config.flags.mig_strategy is MigStrategy.NONE:
+    if whole and partitioned:
         yield warning(
             EXAMINATION,
-            f"{counted(len(enabled), 'GPU')} {'is' if len(enabled) == 1 else 'are'} partitioned, and the MIG strategy "
-            "is none.",
+            f"{counted(partitioned, 'GPU')} {'is' if partitioned == 1 else 'are'} partitioned, and the MIG strategy is "
+            "none.",
             "MIG devices are not served, and containers that get such a GPU as a whole cannot run CUDA on all of it.",
             "Set --mig-strategy to single or mixed.",
+            trouble=Trouble.MIG,
         )
     if not inventory.mig_minors_known:
         yield problem(
