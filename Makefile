@@ -114,6 +114,11 @@ fuzz: .venv/.synced ## Search the property tests for much longer than `make test
 	KUBELET_RESTARTS=1000 $(PYTEST) --timeout 0 $(OPTIONS) tests/device_plugin/test_churn.py
 	NVML_TRIALS=all NVML_HISTORIES=1000 $(PYTEST) --timeout 0 $(OPTIONS) $(wildcard tests/device_plugin/test_nvml_*.py)
 
+.PHONY: mutants
+mutants: .venv/.synced ## Show changes of the code that no test notices, in modules that differ from BASE=main (MODULES=, TESTS=)
+	@PYTHONPATH=tests $(BIN)/python scripts/mutants.py --base $(or $(BASE),main) \
+	  $(if $(filter-out tests,$(TESTS)),--tests $(TESTS) --) $(MODULES)
+
 .PHONY: bench
 bench: .venv/.synced ## Measure start, memory and latency against a simulated node
 	$(BIN)/python scripts/bench.py
