@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -211,3 +212,9 @@ def test_the_rules_of_a_config() -> None:
         extras=(CdiClass.GDRCOPY, CdiClass.MOFED),
         cdi_extras=(CdiClass.MOFED,),
     )
+
+
+def test_every_strategy_tells_a_container_its_devices_in_its_own_way() -> None:
+    answers = {each: allocate(WHOLE, ["GPU-a"], Rules(strategies=(each,)), "id") for each in DeviceListStrategy}
+    alike = [(a, b) for a, b in itertools.combinations(answers, 2) if answers[a] == answers[b]]
+    assert (alike, [each for each, answer in answers.items() if answer == ContainerResponse()]) == ([], [])
