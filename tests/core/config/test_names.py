@@ -1,10 +1,14 @@
-"""Names of resources and references to devices."""
+"""Names of resources, references to devices and patterns of products."""
 
 from __future__ import annotations
 
-import pytest
+import re
 
-from gpu_core.config.names import full_resource_name, is_device_reference
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_core.config.names import full_resource_name, is_device_reference, matches
 
 UUID = "b1028956-cfa2-0990-bf4a-5da9abb51763"
 
@@ -75,3 +79,34 @@ def test_knows_references_to_devices(text: str) -> None:
 )
 def test_refuses_what_names_no_device(text: str) -> None:
     assert not is_device_reference(text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "fits"),
+    [
+        pytest.param("*", "", True, id="a star fits nothing at all"),
+        pytest.param("*", "NVIDIA A100\nodd", True, id="a star fits any text"),
+        pytest.param("NVIDIA A100*", "NVIDIA A100-SXM4-40GB", True, id="a star fits the rest"),
+        pytest.param("*A100*40GB", "NVIDIA A100-SXM4-40GB", True, id="several stars fit several texts"),
+        pytest.param("A100", "NVIDIA A100", False, id="the whole text has to fit"),
+        pytest.param("A.00", "A100", False, id="a dot is only a dot"),
+        pytest.param("a100", "A100", False, id="case counts"),
+        pytest.param("RTX [x]?", "RTX [x]?", True, id="brackets and question marks are themselves"),
+        pytest.param("A100*00", "A100", False, id="a letter counts once, at the beginning or at the end"),
+        pytest.param("*ab*ba*", "aba", False, id="and once in the middle"),
+        pytest.param("*ab*ba*", "abba", True, id="what stands between stars may touch"),
+        pytest.param("", "", True, id="nothing fits nothing"),
+        pytest.param("", "A100", False, id="nothing fits nothing else"),
+        pytest.param("*" * 60 + "!", "NVIDIA A100-SXM4-40GB", False, id="many stars in a row"),
+        pytest.param("*a" * 30 + "!", "a" * 60, False, id="many stars among equal letters"),
+    ],
+)
+def test_patterns_fit_whole_texts(pattern: str, text: str, fits: bool) -> None:
+    assert matches(pattern, text) is fits
+
+
+@given(pattern=st.text("ab*", max_size=8), text=st.text("ab", max_size=8))
+def test_a_star_stands_for_any_text_and_all_else_for_itself(pattern: str, text: str) -> None:
+    """Where trying every way takes no time, it says what is right."""
+    every_way = ".*".join(re.escape(part) for part in pattern.split("*"))
+    assert matches(pattern, text) is (re.fullmatch(every_way, text) is not None)

@@ -37,6 +37,7 @@ FOUR = Inventory(
         pytest.param(("gpu-2",), (), [2], id="by UUID, in small letters"),
         pytest.param(("*",), ("Tesla*",), [1, 2, 3], id="exclude wins"),
         pytest.param(("1",), ("1",), [], id="exclude wins over the same entry"),
+        pytest.param((), ("*" * 60 + "!", "*a" * 30 + "!"), [0, 1, 2, 3], id="stars without end leave nothing out"),
     ],
 )
 def test_a_filter_keeps(include: tuple[str, ...], exclude: tuple[str, ...], kept: list[int]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from core.resources.asking import entry
 from gpu_core.config.sharing import ReplicatedResources
-from gpu_core.resources.names import advertised_name, matches, mig_resource_name, shared_name, short_name
+from gpu_core.resources.names import advertised_name, mig_resource_name, shared_name, short_name
 
 
 @pytest.mark.parametrize(
@@ -46,20 +46,3 @@ def test_the_generated_name_may_be_longer_than_a_written_one() -> None:
 
 def test_a_short_name_lacks_the_prefix() -> None:
     assert (short_name("nvidia.com/gpu.shared"), short_name("gpu")) == ("gpu.shared", "gpu")
-
-
-@pytest.mark.parametrize(
-    ("pattern", "text", "fits"),
-    [
-        pytest.param("*", "", True, id="a star fits nothing at all"),
-        pytest.param("*", "NVIDIA A100\nodd", True, id="a star fits any text"),
-        pytest.param("NVIDIA A100*", "NVIDIA A100-SXM4-40GB", True, id="a star fits the rest"),
-        pytest.param("*A100*40GB", "NVIDIA A100-SXM4-40GB", True, id="several stars fit several texts"),
-        pytest.param("A100", "NVIDIA A100", False, id="the whole text has to fit"),
-        pytest.param("A.00", "A100", False, id="a dot is only a dot"),
-        pytest.param("a100", "A100", False, id="case counts"),
-        pytest.param("RTX [x]?", "RTX [x]?", True, id="brackets and question marks are themselves"),
-    ],
-)
-def test_patterns_fit_whole_texts(pattern: str, text: str, fits: bool) -> None:
-    assert matches(pattern, text) is fits

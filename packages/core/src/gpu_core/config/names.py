@@ -1,4 +1,4 @@
-"""Legal names of extended resources and legal references to devices, as the config file may write them."""
+"""Names of resources, references to devices and patterns of products, as the config file may write them."""
 
 from __future__ import annotations
 
@@ -38,6 +38,24 @@ def is_device_reference(text: str) -> bool:
     if _is_index(first) and (not colon or _is_index(second)):
         return True
     return _is_gpu_uuid(text) or _is_mig_uuid(text)
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether a whole text fits a pattern in which `*` stands for any text and all else for itself."""
+    # A regular expression would try each way to share out a text among many stars, which takes for ever.
+    first, *parts = pattern.split("*")
+    if not parts:
+        return text == first
+    *middle, last = parts
+    place, end = len(first), len(text) - len(last)
+    if place > end or not text.startswith(first) or not text.endswith(last):
+        return False
+    for part in middle:
+        found = text.find(part, place, end)
+        if found < 0:
+            return False
+        place = found + len(part)
+    return True
 
 
 def _is_index(text: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from gpu_core.config.model import DeviceFilter
+from gpu_core.config.names import matches
 from gpu_core.devices.model import Gpu, Inventory, UnreadableGpu
 from gpu_core.devices.pci import kernel_address
 
@@ -99,6 +100,5 @@ def _matches_any(entry: str, gpus: list[Gpu]) -> bool:
 def _matches(entry: str, names: frozenset[str], product: str | None) -> bool:
     if entry.lower() in names or kernel_address(entry) in names:
         return True
-    # Only `*` is special, as in the patterns of resources; those take case into account, as the original does.
-    pattern = ".*".join(re.escape(part) for part in entry.split("*"))
-    return product is not None and re.fullmatch(pattern, product, re.IGNORECASE) is not None
+    # As in the patterns of resources; those take case into account, as the original does.
+    return product is not None and matches(entry.casefold(), product.casefold())

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gpu_core.config.model import DEFAULT_RESOURCE, Config, ResourcePattern
+from gpu_core.config.names import matches
 from gpu_core.config.words import AllocationPolicy, MigStrategy, SharingStrategy
 from gpu_core.devices.mig_minors import MIG_MINORS_FILE
 from gpu_core.devices.model import Gpu, Inventory, MigDevice, Platform
 from gpu_core.errors import ResourceError
 from gpu_core.resources.mig import check_mig_layout
 from gpu_core.resources.model import Device, Resource
-from gpu_core.resources.names import matches, mig_resource_name
+from gpu_core.resources.names import mig_resource_name
 from gpu_core.resources.replicas import share
 
 TEGRA_DEVICE = Device(id="tegra", uuid="tegra", index="0")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from gpu_core.config.names import RESOURCE_PREFIX
 from gpu_core.config.sharing import ReplicatedResource, ReplicatedResources
 
-__all__ = ["RESOURCE_PREFIX", "advertised_name", "matches", "mig_resource_name", "shared_name", "short_name"]
+__all__ = ["RESOURCE_PREFIX", "advertised_name", "mig_resource_name", "shared_name", "short_name"]
 
 
 def mig_resource_name(profile: str) -> str:
@@ -36,8 +34,3 @@ def advertised_name(entry: ReplicatedResource, sharing: ReplicatedResources, *, 
 def short_name(name: str) -> str:
     """Return a resource's name without its prefix, as socket files carry it."""
     return name.removeprefix(RESOURCE_PREFIX)
-
-
-def matches(pattern: str, text: str) -> bool:
-    """Whether a whole text fits a pattern in which `*` stands for any text and all else for itself."""
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text, re.DOTALL) is not None
