@@ -25,10 +25,40 @@ def test_retry_after_in_the_status_counts_where_no_header_came() -> None:
         pytest.param({}, None, id="absent"),
         pytest.param({"Retry-After": " 5 "}, 5.0, id="seconds"),
         pytest.param({"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}, None, id="a date is treated as absent"),
+        pytest.param({"Retry-After": "99999999"}, 300.0, id="three years are taken for five minutes"),
+        pytest.param({"Retry-After": "9" * 400}, None, id="more than a number holds"),
+        pytest.param({"Retry-After": "-1"}, None, id="less than nothing"),
     ],
 )
 def test_the_retry_after_header(header: dict[str, str], seconds: float | None) -> None:
     assert from_response("GET /x", code=503, headers=header, body=b"").retry_after == seconds
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [
+        pytest.param(None, None, id="nothing"),
+        pytest.param("x", None, id="no number"),
+        pytest.param([3], None, id="a list"),
+        pytest.param(True, None, id="a switch"),
+        pytest.param(10**400, 300.0, id="a number without end"),
+        pytest.param(float("nan"), None, id="no number that is one"),
+        pytest.param(2.5, 2.5, id="a part of a second"),
+    ],
+)
+def test_seconds_to_wait_in_the_status(asked: object, seconds: float | None) -> None:
+    error = from_status("GET /x", {"details": {"retryAfterSeconds": asked}}, code=429)
+    assert error.retry_after == seconds
+
+
+def test_a_message_without_end_is_cut() -> None:
+    error = from_status("GET /x", {"message": "x" * 1_000_000}, code=500)
+    assert str(error) == f"The API server answered GET /x with 500: {'x' * 1000}."
+
+
+def test_a_page_that_is_nested_without_end_is_quoted_briefly() -> None:
+    error = from_response("GET /x", code=500, headers={}, body=b"[" * 100_000)
+    assert str(error) == f"The API server answered GET /x with 500: {'[' * 200}."
 
 
 def test_a_proxys_page_is_quoted_briefly() -> None:

@@ -108,6 +108,11 @@ def test_a_watch_asks_for_bookmarks_and_an_end(cluster: Cluster, server: ApiServ
     [
         pytest.param("{", id="not JSON"),
         pytest.param("[]", id="not an object"),
+        pytest.param("[" * 100_000, id="nested without end"),
+        pytest.param('{"type": "ERROR", "object": {"code": Infinity}}', id="an error of no code"),
+        pytest.param(
+            '{"type": "MODIFIED", "object": {"metadata": {"labels": {"a": 1}}}}', id="a label that is a number"
+        ),
         pytest.param('{"type":"SURPRISE","object":{}}', id="an unknown type"),
         pytest.param('{"type":"ADDED"}', id="no object"),
         pytest.param('{"type":"ADDED","object":{"metadata":null}}', id="an object without metadata"),

@@ -205,6 +205,8 @@ def test_a_node_that_changes_all_the_time_is_not_run_after_without_a_pause(
         pytest.param(Refuse(503), "GET", "soon", id="an overloaded server"),
         pytest.param(Drop(), "PATCH", "soon", id="a broken connection"),
         pytest.param(Garbage(b'{"kind": "Login"}'), "GET", "soon", id="something that is no Node"),
+        pytest.param(Garbage(b"[" * 100_000), "GET", "soon", id="something nested without end"),
+        pytest.param(Garbage(b'{"metadata": {}, "spec": []}'), "GET", "soon", id="a Node whose spec is a list"),
     ],
 )
 def test_what_goes_wrong_is_said_once_and_tried_again(

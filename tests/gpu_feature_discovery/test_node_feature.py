@@ -140,5 +140,9 @@ def test_owners(references: list[dict[str, Any]], expected: list[dict[str, Any]]
     assert owner_references({"metadata": {"name": "gfd-1", "uid": "u2", "ownerReferences": references}}) == expected
 
 
+def test_a_pod_that_does_not_say_who_it_is_gives_no_owners() -> None:
+    assert owner_references({"metadata": {"name": "gfd-1", "ownerReferences": [DAEMON_SET]}}) == []
+
+
 def test_the_name_says_whose_features_they_are() -> None:
     assert object_name("node-a") == "nvidia-features-for-node-a"

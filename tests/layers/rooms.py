@@ -16,7 +16,8 @@ PLAN = {
         command hardware mps preference web
     """,
     "gpu_cluster": """
-        access errors kinds rate
+        access documents kinds rate
+        errors
         bounded_calls watching
         transport
         cluster

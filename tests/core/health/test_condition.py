@@ -117,3 +117,21 @@ def test_an_event_names_the_device_and_the_reason() -> None:
     assert news(transition, book) == News(warning=True, reason="GpuUnhealthy", message=message)
     empty, _ = book.after_inventory(node_of(), 6.0)
     assert news(transition, empty).message.startswith(f"Device GPU-1 is unhealthy: {XID}. ")
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        pytest.param(None, id="no status"),
+        pytest.param("Failure", id="a status that is a text"),
+        pytest.param({"conditions": {"type": "GPUHealthy"}}, id="conditions that are a mapping"),
+        pytest.param({"conditions": [None, "GPUHealthy", 7]}, id="conditions that are none"),
+        pytest.param({"conditions": [{"type": "GPUHealthy", "status": "True"}]}, id="a condition without a time"),
+        pytest.param(
+            {"conditions": [{"type": "GPUHealthy", "status": "True", "lastTransitionTime": 7}]},
+            id="a time that is none",
+        ),
+    ],
+)
+def test_a_condition_that_the_node_does_not_tell_began_now(status: Any) -> None:
+    assert changed_at("GPUHealthy", HEALTHY, {"status": status}, NOW) == "2026-01-02T03:04:05Z"

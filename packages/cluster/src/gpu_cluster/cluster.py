@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_cluster.access import SERVICE_ACCOUNT, find_access
+from gpu_cluster.documents import decoded, is_object
 from gpu_cluster.errors import UnreachableError
 from gpu_cluster.kinds import Kind
 from gpu_cluster.rate import TokenBucket
@@ -174,12 +174,13 @@ class Cluster:
             timeout=REQUEST_TIMEOUT,
         )
         try:
-            document = json.loads(content)
+            document = decoded(content)
         except ValueError as error:
             raise UnreachableError(f"The answer to {method} {path} is no JSON.", status=0) from error
-        if not isinstance(document, dict):
-            raise UnreachableError(f"The answer to {method} {path} is no object.", status=0)
-        return document
+        if not is_object(document):
+            raise UnreachableError(f"The answer to {method} {path} is no object of the Kubernetes API.", status=0)
+        found: dict[str, Any] = document
+        return found
 
 
 def connect(

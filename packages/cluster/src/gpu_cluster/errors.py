@@ -17,10 +17,11 @@ to wait after each.
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpu_cluster.documents import decoded
 from gpu_core.errors import ClusterError
 from gpu_core.runtime.pause import Pause, Retry
 
@@ -28,6 +29,12 @@ _PASSING = frozenset({0, 409, 410, 429})
 
 # No 400: a watch is answered so when its version is unknown, and goes on after another list.
 _LASTING = frozenset({403, 405, 406, 413, 415, 422, 501})
+
+_LONGEST_WISH = 300.0
+"""Seconds that a server may ask to be left alone for; who asks for more cannot mean it."""
+
+_LONGEST_MESSAGE = 1000
+"""Characters of a server's message that are passed on."""
 
 _LASTING_FIRST, _LASTING_LONGEST = 40.0, 10.0
 """How many times longer the first and the longest pause are for what waiting cannot change."""
@@ -138,9 +145,10 @@ _NEXT_STEPS: Mapping[int, str] = {
 def from_status(request: str, status: Mapping[str, Any], *, code: int, retry_after: float | None = None) -> ApiError:
     """Return the error for a Kubernetes Status object; `request` says what was asked, as in `GET /api/v1/nodes/a`."""
     text = str(status.get("message") or status.get("reason") or "no reason was given")
+    text = text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}..."
     details = status.get("details")
-    if retry_after is None and isinstance(details, Mapping) and details.get("retryAfterSeconds"):
-        retry_after = float(details["retryAfterSeconds"])
+    if retry_after is None and isinstance(details, Mapping):
+        retry_after = _bounded(details.get("retryAfterSeconds"))
     message = f"The API server answered {request} with {code}: {text.rstrip('.')}. {_NEXT_STEPS.get(code, '')}".rstrip()
     kind = MissingKindError if code == 404 and not _named(details) else _CLASSES.get(code, ApiError)
     return kind(message, status=code, reason=str(status.get("reason") or ""), retry_after=retry_after)
@@ -154,7 +162,7 @@ def _named(details: Any) -> bool:
 def from_response(request: str, *, code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
     """Return the error for an HTTP answer, whether a Kubernetes Status object or a proxy's page came with it."""
     try:
-        status = json.loads(body)
+        status = decoded(body)
     except ValueError:
         status = None
     if not isinstance(status, dict):
@@ -168,4 +176,11 @@ def _seconds(value: str | None) -> float | None:
     if value is None:
         return None
     text = value.strip()
-    return float(text) if text.isdecimal() else None
+    return _bounded(float(text)) if text.isdecimal() else None
+
+
+def _bounded(seconds: Any) -> float | None:
+    """Take what a server asks for; no more than it can mean, and nothing for what is no number of seconds."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
+        return None
+    return float(min(seconds, _LONGEST_WISH))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
 from typing import Any, Self
 
+from gpu_cluster.documents import decoded, is_object
 from gpu_cluster.errors import UnreachableError, from_status
 
 
@@ -39,15 +39,18 @@ class WatchEvent:
 
 def parse_event(request: str, line: str) -> WatchEvent:
     """Read one line of a watch. Raises ExpiredError or ApiError for the server's error event, or for a broken line."""
+    broken = f"The API server sent a broken line for {request}: {line[:80]!r}"
     try:
-        document = json.loads(line)
+        document = decoded(line)
         kind, content = document["type"], document["object"]
         if kind == "ERROR":
             raise from_status(request, content, code=int(content.get("code") or 500))
-        # A mapping is needed here, and `dict` refuses everything else.
-        return WatchEvent(type=EventType(kind), object={**content, "metadata": dict(content["metadata"])})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UnreachableError(f"The API server sent a broken line for {request}: {line[:80]!r}", status=0) from error
+        type_ = EventType(kind)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise UnreachableError(broken, status=0) from error
+    if not is_object(content):
+        raise UnreachableError(broken, status=0)
+    return WatchEvent(type=type_, object=content)
 
 
 class WatchStream:

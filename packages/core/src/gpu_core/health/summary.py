@@ -8,7 +8,7 @@ conditions of node-problem-detector.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -80,9 +80,12 @@ def patch(type_: str, condition: Condition, *, since: str, now: datetime) -> dic
 
 def changed_at(type_: str, condition: Condition, node: dict[str, Any], now: datetime) -> str:
     """Return since when a condition has its status: what the Node says, if it says the same already, else now."""
-    for entry in (node.get("status") or {}).get("conditions") or ():
-        if entry.get("type") == type_ and entry.get("status") == condition.status and entry.get("lastTransitionTime"):
-            return str(entry["lastTransitionTime"])
+    status = node.get("status")
+    present = status.get("conditions") if isinstance(status, Mapping) else None
+    for entry in present if isinstance(present, list) else ():
+        if isinstance(entry, Mapping) and (entry.get("type"), entry.get("status")) == (type_, condition.status):
+            since = entry.get("lastTransitionTime")
+            return since if isinstance(since, str) and since else stamp(now)
     return stamp(now)
 
 

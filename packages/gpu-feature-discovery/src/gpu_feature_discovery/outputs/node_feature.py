@@ -89,7 +89,7 @@ def owner_references(pod: Object) -> list[Object]:
     metadata = pod.get("metadata") or {}
     references = metadata.get("ownerReferences") or []
     daemon_set = next((reference for reference in references if reference.get("kind") == "DaemonSet"), None)
-    if daemon_set is None:
+    if daemon_set is None or not {"name", "uid"} <= metadata.keys():
         return []
     return [
         {
